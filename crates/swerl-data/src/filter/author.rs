@@ -1,0 +1,86 @@
+//! Changes that programs propose, by account and by word, and changes that take one back.
+//!
+//! The words are those of the SWE-RL paper: `[bot]`, `dependabot`, `renovate`, `bump`,
+//! `automerge` in title, description or user name. Unlike there a word must start at a word's
+//! start ("plumbum pump" is no "bump"), and words inside HTML comments do not count.
+
+const WORDS: [&str; 5] = ["[bot]", "dependabot", "renovate", "bump", "automerge"];
+
+/// Accounts of programs that say so nowhere else.
+const ACCOUNTS: [&str; 14] = [
+    "dependabot-preview", "greenkeeperio-bot", "pyup-bot", "codecov-io", "snyk-bot", "bors",
+    "mergify", "imgbot", "allcontributors", "web-flow", "github-actions", "pre-commit-ci",
+    "k8s-ci-robot", "scala-steward",
+];
+
+/// Whether a program made the change.
+///
+/// `author` is an account name, or `Name <address>` of a commit.
+#[must_use]
+pub fn is_automated(author: &str, author_is_bot: bool, title: &str, body: &str) -> bool {
+    let account = author.to_ascii_lowercase();
+    let name = account.split(" <").next().unwrap_or("");
+    author_is_bot
+        || ACCOUNTS.contains(&name)
+        || name.ends_with("-bot")
+        || name.ends_with("_bot")
+        || [account.as_str(), title, body].iter().any(|text| has_word(text))
+}
+
+/// Whether a title says that the change takes an earlier one back.
+#[must_use]
+pub fn is_revert(title: &str) -> bool {
+    let lower = title.trim_start().to_ascii_lowercase();
+    ["revert ", "revert:", "reverts "].iter().any(|s| lower.starts_with(s))
+}
+
+fn has_word(text: &str) -> bool {
+    let lower = without_comments(text).to_lowercase();
+    WORDS.iter().any(|word| {
+        lower.match_indices(word).any(|(at, _)| {
+            let before = lower[..at].chars().next_back();
+            word.starts_with('[') || !before.is_some_and(char::is_alphanumeric)
+        })
+    })
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("<!--") {
+        out.push_str(&rest[..start]);
+        rest = rest[start..].find("-->").map_or("", |end| &rest[start + end + 3..]);
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_automated, is_revert};
+
+    #[track_caller]
+    fn check(expected: bool, author: &str, title: &str, body: &str) {
+        assert_eq!(is_automated(author, false, title, body), expected, "{author} {title} {body}");
+    }
+
+    #[test]
+    fn words_and_accounts() {
+        check(true, "dependabot[bot]", "x", "");
+        check(true, "renovate-bot", "x", "");
+        check(true, "ann", "Bump left-pad from 1 to 2", "");
+        check(true, "ann", "Update", "Automerge: enabled");
+        check(true, "Dependabot <x@y>", "Update", "");
+        check(true, "pyup-bot", "Update", "");
+        check(false, "ann", "Fix plumbump", "");
+        check(false, "abbot", "Fix robots.txt", "");
+        check(false, "ann", "Fix", "<!-- bump the version -->");
+        assert!(is_automated("ann", true, "Fix", ""));
+    }
+
+    #[test]
+    fn reverts() {
+        assert!(is_revert("Revert \"Fix it\"") && is_revert("revert: fix it"));
+        assert!(!is_revert("Fix revert of settings") && !is_revert("Reverting fails on empty lists"));
+    }
+}

@@ -1,0 +1,13 @@
+//! Integration tests. Repositories are made in temporary folders by the `git` program, events
+//! by hand; nothing is fetched.
+
+mod bugs;
+mod context;
+mod events;
+mod fixture;
+mod hostile;
+mod jsonl;
+mod links;
+mod merge_base;
+mod repository;
+mod split;

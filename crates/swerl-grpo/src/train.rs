@@ -1,0 +1,222 @@
+//! The GRPO loop: collect, compare, differentiate, update, measure, save.
+//!
+//! ```text
+//! groups     = source.collect(step, policy)
+//! advantages = rule(rewards of each group)                     f64, on the host
+//! gradients  = sum over micro-batches of d loss / d parameters
+//! policy     = AdamW(clip by global norm(gradients))
+//! ```
+//! One update per batch. The denominators of the loss are those of the whole batch, so micro-batches
+//! change gradients by rounding only. Samples without a gradient (advantage 0, no KL or entropy
+//! term) are not computed; when there is none with one, the step changes no weights and says so.
+//! A step is a function of its number, the weights and the optimizer's state, which a checkpoint
+//! holds: a resumed run gives the same bits, provided that the source depends on them only.
+//!
+//! It refuses groups of one, rewards and scores that are not finite, and a sampler whose log-probs
+//! are not the trainer's.
+
+mod measure;
+mod plan;
+
+use std::time::Instant;
+
+use burn::module::Module;
+use burn::optim::{GradientsAccumulator, GradientsParams};
+
+use crate::advantage::{Advantages, advantages};
+use crate::checkpoint::RunKind;
+use crate::config::TrainConfig;
+use crate::error::{ConfigError, RolloutError, TrainError};
+use crate::learner::{End, Learner, Resume, Trained};
+use crate::metrics::{PhaseTimes, StepMetrics};
+use crate::observe::Observer;
+use crate::optimizer::global_norm;
+use crate::policy::{Policy, PolicyError};
+use crate::sequence::Group;
+use measure::Measures;
+use plan::{MicroBatch, StepPlan};
+
+/// Where rollouts come from.
+pub trait RolloutSource<P> {
+    /// The groups of step `step` (from 0), sampled from `policy` or from an older version of it.
+    ///
+    /// Must depend on nothing but `step`, `policy` and what the source was built with, if a
+    /// resumed run is to equal an undisturbed one.
+    ///
+    /// # Errors
+    /// The source's own error.
+    fn collect(&mut self, step: u64, policy: &P) -> Result<Vec<Group>, RolloutError>;
+}
+
+/// Trains `policy` by GRPO until `config.steps` steps are done or the observer asks to stop.
+///
+/// `reference` is the policy that a KL term pulls towards, usually a copy of the first weights;
+/// it is only scored, so it may live without autodiff.
+///
+/// # Errors
+/// [`TrainError`]. The step that failed changed no weights; the last checkpoint stands.
+pub fn train<P, S, O>(
+    policy: P,
+    reference: Option<&P>,
+    source: &mut S,
+    observer: &mut O,
+    config: &TrainConfig,
+    resume: &Resume,
+) -> Result<Trained<P>, TrainError>
+where
+    P: Policy + Module,
+    S: RolloutSource<P> + ?Sized,
+    O: Observer + ?Sized,
+{
+    config.validate()?;
+    match (&config.objective.loss.kl, reference) {
+        (Some(_), None) => return Err(ConfigError::ReferenceMissing.into()),
+        (None, Some(_)) => return Err(ConfigError::ReferenceUnused.into()),
+        _ => {}
+    }
+    let mut learner = Learner::start(
+        policy,
+        resume,
+        RunKind::Grpo,
+        config,
+        &["steps", "checkpoint"],
+        (config.optimizer, config.schedule, config.checkpoint.as_ref()),
+    )?;
+    let mut saving = 0.0;
+    while learner.step < config.steps {
+        if observer.should_stop() {
+            learner.save(true, observer)?;
+            return Ok(learner.finish(End::Stopped));
+        }
+        let mut metrics;
+        (learner, metrics) = step(learner, reference, source, observer, config)?;
+        metrics.times.checkpoint = saving;
+        let step = learner.step - 1;
+        observer.on_step(&metrics).map_err(|source| TrainError::Observer { step, source })?;
+        let start = Instant::now();
+        learner.save(learner.step == config.steps, observer)?;
+        saving = start.elapsed().as_secs_f64();
+    }
+    Ok(learner.finish(End::Finished))
+}
+
+/// The advantages of each group by `rule`.
+///
+/// # Panics
+/// As [`advantages`].
+#[must_use]
+pub fn group_advantages(
+    groups: &[Group],
+    rule: &crate::advantage::AdvantageRule,
+) -> Vec<Advantages> {
+    groups.iter().map(|group| advantages(&group.rewards, rule)).collect()
+}
+
+fn step<P, S, O>(
+    learner: Learner<P>,
+    reference: Option<&P>,
+    source: &mut S,
+    observer: &mut O,
+    config: &TrainConfig,
+) -> Result<(Learner<P>, StepMetrics), TrainError>
+where
+    P: Policy + Module,
+    S: RolloutSource<P> + ?Sized,
+    O: Observer + ?Sized,
+{
+    let step = learner.step;
+    let mut times = PhaseTimes::default();
+    let start = Instant::now();
+    let groups = source
+        .collect(step, &learner.policy)
+        .map_err(|source| TrainError::Rollout { step, source })?;
+    times.collect = start.elapsed().as_secs_f64();
+    plan::check(step, &groups)?;
+    let advantages = group_advantages(&groups, &config.objective.advantage);
+    observer
+        .on_groups(step, &groups, &advantages)
+        .map_err(|source| TrainError::Observer { step, source })?;
+
+    let start = Instant::now();
+    let plan = StepPlan::new(&groups, &advantages, config);
+    let mut measures = Measures::new(step, config);
+    let mut accumulator = GradientsAccumulator::<P>::new();
+    for micro in plan.micro_batches() {
+        let gradients = differentiate(&learner.policy, reference, &groups, micro, config, |m| {
+            measures.add(m);
+        })
+        .map_err(|source| plan::name_sample(step, &groups, micro, source))?;
+        accumulator.accumulate(&learner.policy, gradients);
+    }
+    measures.check(step, &groups)?;
+    times.gradient = start.elapsed().as_secs_f64();
+
+    let start = Instant::now();
+    let (grad_norm, gradients) = if plan.is_empty() {
+        (0.0, None)
+    } else {
+        let mut gradients = accumulator.grads();
+        let norm =
+            learner.clip(&mut gradients).map_err(|source| TrainError::Policy { step, source })?;
+        if !norm.is_finite() {
+            return Err(locate(&learner.policy, reference, &groups, &plan, config, norm, step));
+        }
+        (norm, Some(gradients))
+    };
+    let rate = learner.rate();
+    let updated = gradients.is_some();
+    let learner = learner.advance(gradients);
+    times.update = start.elapsed().as_secs_f64();
+
+    let mut metrics = measures.metrics(&groups, &advantages, &plan);
+    metrics.grad_norm = grad_norm;
+    metrics.learning_rate = rate;
+    metrics.updated = updated;
+    metrics.times = times;
+    Ok((learner, metrics))
+}
+
+/// Gradients of one micro-batch's share of the loss; what it measured goes to `add`.
+fn differentiate<P: Policy>(
+    policy: &P,
+    reference: Option<&P>,
+    groups: &[Group],
+    micro: MicroBatch<'_>,
+    config: &TrainConfig,
+    mut add: impl FnMut(measure::Measured<'_>),
+) -> Result<GradientsParams, PolicyError> {
+    let batch = micro.batch(groups, config.temperature)?;
+    let reference = reference.map(|policy| policy.score(&batch)).transpose()?;
+    let data = micro.data(groups, &batch);
+    policy.score_backward(&batch, &mut |scores| {
+        let (measured, upstream) = data.upstream(scores, reference.as_ref(), config)?;
+        add(measured);
+        Ok(upstream)
+    })
+}
+
+/// Names the first sample whose own gradient is not finite, after the batch's was not.
+fn locate<P: Policy + Module>(
+    policy: &P,
+    reference: Option<&P>,
+    groups: &[Group],
+    plan: &StepPlan,
+    config: &TrainConfig,
+    norm: f64,
+    step: u64,
+) -> TrainError {
+    for single in plan.singles() {
+        let found = differentiate(policy, reference, groups, single, config, |_| {})
+            .and_then(|gradients| global_norm(policy, &gradients));
+        match found {
+            Ok(norm) if norm.is_finite() => {}
+            Ok(norm) => return plan::not_finite(step, groups, single, "the gradient norm", norm),
+            Err(source) => return plan::name_sample(step, groups, single, source),
+        }
+    }
+    // Each alone is finite: the sum overflowed.
+    match plan.singles().next() {
+        Some(first) => plan::not_finite(step, groups, first, "the batch's gradient norm", norm),
+        None => TrainError::Empty { step },
+    }
+}

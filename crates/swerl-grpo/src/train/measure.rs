@@ -1,0 +1,307 @@
+//! Loss, upstream gradients and measurements of micro-batches, and their sums over a step.
+//!
+//! All sums run in f64 on the host, in the order of the samples.
+
+use crate::advantage::Advantages;
+use crate::batch::Member;
+use crate::config::{SamplerCheck, TrainConfig};
+use crate::error::TrainError;
+use crate::loss::{KlEstimator, Layout, LossInputs, OldLogProbs, RatioLevel, loss_and_upstream};
+use crate::metrics::{PhaseTimes, StepMetrics};
+use crate::policy::{PolicyError, TokenScores};
+use crate::sequence::{Finish, Group};
+
+use super::plan::{Sample, StepPlan};
+
+/// What a micro-batch's loss needs besides its scores.
+pub(super) struct MicroData<'a> {
+    pub(super) samples: &'a [Sample],
+    /// Per sample.
+    pub(super) versions: Vec<u64>,
+    pub(super) layout: Layout,
+    /// Per target.
+    pub(super) behaviour: Vec<f32>,
+}
+
+/// What a micro-batch measured, on the host.
+pub(super) struct Measured<'a> {
+    data: &'a MicroData<'a>,
+    loss: f64,
+    log_prob: Vec<f32>,
+    entropy: Vec<f32>,
+    reference: Option<Vec<f32>>,
+}
+
+impl MicroData<'_> {
+    pub(super) fn upstream(
+        &self,
+        scores: &TokenScores,
+        reference: Option<&TokenScores>,
+        config: &TrainConfig,
+    ) -> Result<(Measured<'_>, TokenScores), PolicyError> {
+        let (log_prob, entropy) = scores.to_host()?;
+        self.check_finite("log-prob", &log_prob)?;
+        self.check_finite("entropy", &entropy)?;
+        // A clamp may turn what is no number into a bound, so nothing later would notice.
+        let behaviour = config.objective.loss.old == OldLogProbs::Behaviour;
+        if behaviour || config.sampler_check.is_some() {
+            self.check_finite("behaviour log-prob", &self.behaviour)?;
+        }
+        let device = scores.log_prob.device();
+        let old = behaviour.then(|| {
+            let zeros = vec![0.0; self.behaviour.len()];
+            TokenScores::from_host(self.behaviour.clone(), zeros, &device).log_prob
+        });
+        let advantages: Vec<f64> = self.samples.iter().map(|s| s.advantage).collect();
+        let weights: Vec<f64> = self.samples.iter().map(|s| s.weight).collect();
+        let inputs = LossInputs {
+            layout: &self.layout,
+            old: old.as_ref(),
+            reference: reference.map(|scores| &scores.log_prob),
+            advantages: &advantages,
+            weights: &weights,
+        };
+        let reference = reference.map(TokenScores::to_host).transpose()?;
+        if let Some((log_prob, _)) = &reference {
+            self.check_finite("log-prob of the reference", log_prob)?;
+        }
+        let (loss, upstream) = loss_and_upstream(scores, &inputs, &config.objective.loss)?;
+        let measured = Measured {
+            data: self,
+            loss,
+            log_prob,
+            entropy,
+            reference: reference.map(|(log_prob, _)| log_prob),
+        };
+        Ok((measured, upstream))
+    }
+
+    fn check_finite(&self, what: &'static str, values: &[f32]) -> Result<(), PolicyError> {
+        let expected = self.layout.targets();
+        if values.len() != expected {
+            return Err(PolicyError::Scores { what, found: values.len(), expected });
+        }
+        let Some(target) = values.iter().position(|value| !value.is_finite()) else {
+            return Ok(());
+        };
+        let mut end = 0;
+        let sample = self.layout.lengths().iter().position(|len| {
+            end += len;
+            target < end
+        });
+        Err(PolicyError::NonFinite {
+            target,
+            sample: sample.unwrap_or_default(),
+            what,
+            value: f64::from(values[target]),
+        })
+    }
+}
+
+/// Sums over the micro-batches of a step.
+pub(super) struct Measures<'a> {
+    step: u64,
+    config: &'a TrainConfig,
+    loss: f64,
+    tokens: usize,
+    entropy: f64,
+    kl: f64,
+    ratio: Spread,
+    low: usize,
+    high: usize,
+    difference: Spread,
+    sampler_ratio: f64,
+    worst: Option<Member>,
+}
+
+/// Least, mean and most.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spread {
+    count: usize,
+    sum: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Spread {
+    /// Whether `value` is the largest so far.
+    fn add(&mut self, value: f64) -> bool {
+        let largest = self.count == 0 || value > self.max;
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.max = if largest { value } else { self.max };
+        self.sum += value;
+        self.count += 1;
+        largest
+    }
+
+    fn some(&self, value: f64) -> Option<f64> {
+        (self.count > 0).then_some(value)
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
+
+impl<'a> Measures<'a> {
+    pub(super) fn new(step: u64, config: &'a TrainConfig) -> Self {
+        Self {
+            step,
+            config,
+            loss: 0.0,
+            tokens: 0,
+            entropy: 0.0,
+            kl: 0.0,
+            ratio: Spread::default(),
+            low: 0,
+            high: 0,
+            difference: Spread::default(),
+            sampler_ratio: 0.0,
+            worst: None,
+        }
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // it borrows; its vectors end here
+    pub(super) fn add(&mut self, measured: Measured<'_>) {
+        self.loss += measured.loss;
+        let rule = &self.config.objective.loss;
+        let mut start = 0;
+        for (index, sample) in measured.data.samples.iter().enumerate() {
+            let range = start..start + sample.len;
+            start += sample.len;
+            let log_prob = &measured.log_prob[range.clone()];
+            let behaviour = &measured.data.behaviour[range.clone()];
+            self.tokens += sample.len;
+            let entropies = measured.entropy[range.clone()].iter();
+            self.entropy += entropies.map(|&value| f64::from(value)).sum::<f64>();
+            if let (Some(kl), Some(reference)) = (&rule.kl, &measured.reference) {
+                for (&own, &other) in log_prob.iter().zip(&reference[range]) {
+                    let d = f64::from(own) - f64::from(other);
+                    let estimate = match kl.estimator {
+                        KlEstimator::K1 => d,
+                        KlEstimator::K2 => d * d / 2.0,
+                        KlEstimator::K3 => (-d).exp() - 1.0 + d,
+                    };
+                    self.kl += estimate;
+                }
+            }
+            let differences: Vec<f64> = log_prob
+                .iter()
+                .zip(behaviour)
+                .map(|(&own, &sampler)| f64::from(own) - f64::from(sampler))
+                .collect();
+            self.add_ratios(&differences, sample.advantage);
+            if self.config.sampler_check.is_some() && measured.data.versions[index] == self.step {
+                for &difference in &differences {
+                    self.sampler_ratio += difference.exp();
+                    if self.difference.add(difference.abs()) {
+                        self.worst = Some(sample.member);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `differences`: current minus behaviour log-probs of one sample.
+    fn add_ratios(&mut self, differences: &[f64], advantage: f64) {
+        let rule = &self.config.objective.loss;
+        let sum: f64 = differences.iter().sum();
+        for &difference in differences {
+            let log_ratio = match (rule.old, rule.ratio) {
+                (OldLogProbs::Current, _) => 0.0,
+                (OldLogProbs::Behaviour, RatioLevel::Token) => difference,
+                (OldLogProbs::Behaviour, RatioLevel::Sequence) => sum,
+                (OldLogProbs::Behaviour, RatioLevel::SequenceMean) => {
+                    sum / differences.len() as f64
+                }
+            };
+            let ratio = log_ratio.exp();
+            self.ratio.add(ratio);
+            self.low += usize::from(advantage < 0.0 && ratio < 1.0 - rule.clip.low);
+            self.high += usize::from(advantage > 0.0 && ratio > 1.0 + rule.clip.high);
+        }
+    }
+
+    /// Refuses a sampler that disagrees with the trainer on the same weights.
+    pub(super) fn check(&self, step: u64, groups: &[Group]) -> Result<(), TrainError> {
+        let (Some(SamplerCheck { mean, max }), Some(worst)) =
+            (self.config.sampler_check, self.worst)
+        else {
+            return Ok(());
+        };
+        if self.difference.mean() <= mean && self.difference.max <= max {
+            return Ok(());
+        }
+        Err(TrainError::SamplerMismatch {
+            step,
+            mean: self.difference.mean(),
+            mean_tolerance: mean,
+            max: self.difference.max,
+            max_tolerance: max,
+            id: groups[worst.group].id.clone(),
+            member: worst.sequence,
+        })
+    }
+
+    /// The step's metrics; gradient norm, rate and times are the caller's.
+    pub(super) fn metrics(
+        &self,
+        groups: &[Group],
+        advantages: &[Advantages],
+        plan: &StepPlan,
+    ) -> StepMetrics {
+        let sequences = || groups.iter().flat_map(|group| &group.sequences);
+        let samples = sequences().count();
+        let share = |finish| {
+            let count = sequences().filter(|sequence| sequence.finish == finish).count();
+            count as f64 / samples as f64
+        };
+        let mut lengths = Spread::default();
+        for sequence in sequences() {
+            lengths.add(sequence.policy_tokens() as f64);
+        }
+        let rewards: Vec<f64> =
+            groups.iter().flat_map(|group| group.rewards.iter().copied().flatten()).collect();
+        let mean = rewards.iter().sum::<f64>() / rewards.len() as f64;
+        let squares: f64 = rewards.iter().map(|reward| (reward - mean).powi(2)).sum();
+        let judged = |value| (!rewards.is_empty()).then_some(value);
+        let no_spread = advantages.iter().filter(|group| group.no_spread).count();
+        let per_token = |sum: f64| sum / self.tokens.max(1) as f64;
+        let trained = |value| (self.tokens > 0).then_some(value);
+        StepMetrics {
+            step: self.step + 1,
+            groups: groups.len(),
+            samples,
+            unscored: samples - rewards.len(),
+            trained: plan.samples().len(),
+            policy_tokens: lengths.sum as usize,
+            trained_tokens: self.tokens,
+            micro_batches: plan.micro_batches().len(),
+            reward_mean: judged(mean),
+            reward_std: judged((squares / rewards.len() as f64).sqrt()),
+            frac_reward_zero_std: no_spread as f64 / groups.len() as f64,
+            completion_length_mean: lengths.mean(),
+            completion_length_min: lengths.min as usize,
+            completion_length_max: lengths.max as usize,
+            truncated_fraction: share(Finish::Length),
+            aborted_fraction: share(Finish::Abort),
+            loss: self.loss,
+            kl: self.config.objective.loss.kl.and(trained(per_token(self.kl))),
+            entropy: trained(per_token(self.entropy)),
+            clip_fraction_low: per_token(self.low as f64),
+            clip_fraction_high: per_token(self.high as f64),
+            ratio_min: self.ratio.some(self.ratio.min),
+            ratio_mean: self.ratio.some(self.ratio.mean()),
+            ratio_max: self.ratio.some(self.ratio.max),
+            sampler_difference_mean: self.difference.some(self.difference.mean()),
+            sampler_difference_max: self.difference.some(self.difference.max),
+            sampler_ratio_mean: self
+                .difference
+                .some(self.sampler_ratio / self.difference.count as f64),
+            grad_norm: 0.0,
+            learning_rate: 0.0,
+            updated: false,
+            times: PhaseTimes::default(),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of swerl-grpo: tensor functions against f64 twins, laws, and whole runs of a small policy.
+
+// Helpers fail by panicking, as the tests that call them.
+#![allow(clippy::unwrap_used)]
+
+mod advantage;
+mod batch;
+mod checkpoint;
+mod loss;
+mod optimizer;
+mod refuse;
+mod sft;
+mod support;
+mod train;
+mod twin;

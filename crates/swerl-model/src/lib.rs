@@ -1,0 +1,47 @@
+#![cfg_attr(all(feature = "decoder", feature = "flex"), doc = include_str!("../README.md"))]
+#![cfg_attr(not(all(feature = "decoder", feature = "flex")), doc = "Llama-family decoders on Burn.")]
+//!
+//! # Modules by what they do
+//!
+//! [`ModelConfig`] and `CausalLm` are the model; `PromptCache` and `DecodeCache` serve sampling; the
+//! implementation of `swerl_grpo::policy::Policy` serves training; [`Tokenizer`] stands alone.
+
+#[cfg(feature = "decoder")]
+mod attention;
+#[cfg(feature = "decoder")]
+mod block;
+#[cfg(feature = "decoder")]
+mod cache;
+#[cfg(feature = "decoder")]
+mod causal_lm;
+mod config;
+mod error;
+#[cfg(feature = "flex")]
+mod fused;
+#[cfg(feature = "decoder")]
+mod linear;
+#[cfg(feature = "decoder")]
+mod logprob;
+#[cfg(feature = "decoder")]
+mod mask;
+#[cfg(feature = "decoder")]
+mod mlp;
+#[cfg(feature = "decoder")]
+mod ops;
+#[cfg(feature = "decoder")]
+mod policy;
+#[cfg(feature = "decoder")]
+mod rotary;
+mod tokenizer;
+#[cfg(feature = "decoder")]
+mod weights;
+
+#[cfg(feature = "decoder")]
+pub use cache::{DecodeCache, PromptCache};
+#[cfg(feature = "decoder")]
+pub use causal_lm::CausalLm;
+pub use config::{Llama3Rope, ModelConfig};
+pub use error::ModelError;
+pub use tokenizer::{CODE_PATTERN, Tokenizer};
+#[cfg(feature = "decoder")]
+pub use weights::StoredDtype;

@@ -1,0 +1,109 @@
+//! [`Policy`] for [`CausalLm`]: one forward with a graph through the blocks, the head by chunks
+//! with gradients of its own, and a surrogate `sum(hidden * d hidden)` to carry them back.
+
+use burn::module::ParamId;
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+use swerl_grpo::batch::TokenBatch;
+use swerl_grpo::policy::{Policy, PolicyError, TokenScores, Upstream};
+
+use crate::cache::index;
+use crate::causal_lm::CausalLm;
+use crate::logprob::Head;
+
+impl CausalLm {
+    /// Hidden states of the targets, `[N, d]`.
+    fn target_hidden(&self, batch: &TokenBatch) -> Tensor<2> {
+        let (hidden, lens) = self.hidden(&batch.rows);
+        let mut starts = Vec::with_capacity(lens.len());
+        let mut next = 0;
+        for len in lens {
+            starts.push(next);
+            next += len;
+        }
+        let at: Vec<usize> =
+            batch.targets.iter().map(|t| starts[t.row as usize] + t.index as usize).collect();
+        let at = index(&at, &hidden.device());
+        hidden.select(0, at)
+    }
+
+    fn check(&self, batch: &TokenBatch) -> Result<Vec<u32>, PolicyError> {
+        batch.validate()?;
+        let (vocabulary, context) =
+            (self.config().vocab_size, self.config().max_position_embeddings);
+        for (number, row) in batch.rows.iter().enumerate() {
+            if let Some(index) = row.tokens.iter().position(|&t| t as usize >= vocabulary) {
+                return Err(PolicyError::Token { row: number, index, token: row.tokens[index], vocabulary });
+            }
+            let last = row.positions.iter().copied().max().unwrap_or(0);
+            if last as usize >= context {
+                return Err(PolicyError::Context { row: number, position: last, context });
+            }
+        }
+        if let Some(t) = batch.targets.iter().find(|t| t.token as usize >= vocabulary) {
+            let (row, index) = (t.row as usize, t.index as usize);
+            return Err(PolicyError::Token { row, index, token: t.token, vocabulary });
+        }
+        Ok(batch.targets.iter().map(|t| t.token).collect())
+    }
+
+    /// Adds the head's own gradient to that of the parameter it is made of.
+    fn add_head_gradient(&self, gradients: &mut GradientsParams, weight: Tensor<2>) {
+        let (id, weight): (ParamId, _) = match &self.lm_head {
+            Some(head) => (head.weight.id, weight.transpose()),
+            None => (self.embed_tokens.weight.id, weight),
+        };
+        let sum = match gradients.remove::<2>(id) {
+            Some(other) => other + weight,
+            None => weight,
+        };
+        gradients.register(id, sum);
+    }
+}
+
+impl Policy for CausalLm {
+    fn score(&self, batch: &TokenBatch) -> Result<TokenScores, PolicyError> {
+        use burn::module::Module;
+        let tokens = self.check(batch)?;
+        let model = if self.device().is_autodiff() { self.valid() } else { self.clone() };
+        let hidden = model.target_hidden(batch);
+        let head = Head { weight: model.head(), temperature: batch.temperature };
+        let (log_prob, entropy) = head.score(&hidden, &tokens);
+        Ok(TokenScores { log_prob, entropy })
+    }
+
+    fn backward(&self, batch: &TokenBatch, upstream: &TokenScores) -> Result<GradientsParams, PolicyError> {
+        let upstream = upstream.clone();
+        self.score_backward(batch, &mut |_| Ok(upstream.clone()))
+    }
+
+    fn score_backward(
+        &self,
+        batch: &TokenBatch,
+        upstream: &mut Upstream<'_>,
+    ) -> Result<GradientsParams, PolicyError> {
+        let tokens = self.check(batch)?;
+        if !self.device().is_autodiff() {
+            return Err(PolicyError::Unsupported { what: "gradients of a model outside an autodiff device" });
+        }
+        let hidden = self.target_hidden(batch);
+        let plain = hidden.clone().inner();
+        let head = Head { weight: self.head().inner(), temperature: batch.temperature };
+        let (log_prob, entropy) = head.score(&plain, &tokens);
+        let scores = TokenScores { log_prob, entropy };
+        let given = upstream(&scores)?;
+        for (what, tensor) in [("log_prob", &given.log_prob), ("entropy", &given.entropy)] {
+            let found = tensor.dims()[0];
+            if found != tokens.len() {
+                return Err(PolicyError::Upstream { what, found, expected: tokens.len() });
+            }
+        }
+        let has_entropy = given.to_host()?.1.iter().any(|&b| b != 0.0);
+        let entropy = has_entropy.then_some((&given.entropy, &scores.entropy));
+        let head_gradients = head.backward(&plain, &tokens, &given.log_prob, entropy);
+        let surrogate = (hidden * head_gradients.hidden.autodiff()).sum();
+        let mut gradients = GradientsParams::from_grads(surrogate.backward(), self);
+        self.add_head_gradient(&mut gradients, head_gradients.weight);
+        Ok(gradients)
+    }
+}

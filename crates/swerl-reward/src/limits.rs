@@ -1,0 +1,67 @@
+//! Bounds on what one output may cost. Every bound has a default far above honest outputs.
+//!
+//! Without them a few dozen edits can grow a text exponentially (an empty search text
+//! stands before every line), and a million edits of a large file cost their product.
+
+/// Limits of one scoring call. An output that passes one gets the format penalty and the
+/// outcome [`LimitPassed`](crate::Outcome::LimitPassed); nothing is cut silently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Most bytes of an output. Default 16 MiB.
+    pub output_bytes: usize,
+    /// Most edits in an answer. Default 4,096.
+    pub edits: usize,
+    /// Most bytes that the edits may add to one file. Default 4 MiB.
+    pub growth_bytes: usize,
+    /// Most bytes of working text searched, over all edits. Default 256 MiB.
+    pub searched_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            output_bytes: 16 << 20,
+            edits: 4096,
+            growth_bytes: 4 << 20,
+            searched_bytes: 256 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// No limit at all, for trusted text.
+    pub const UNLIMITED: Self = Self {
+        output_bytes: usize::MAX,
+        edits: usize::MAX,
+        growth_bytes: usize::MAX,
+        searched_bytes: usize::MAX,
+    };
+}
+
+/// Which limit was passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Limits::output_bytes`].
+    OutputBytes,
+    /// [`Limits::edits`].
+    Edits,
+    /// [`Limits::growth_bytes`].
+    GrowthBytes,
+    /// [`Limits::searched_bytes`].
+    SearchedBytes,
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::OutputBytes => "output_bytes",
+            Self::Edits => "edits",
+            Self::GrowthBytes => "growth_bytes",
+            Self::SearchedBytes => "searched_bytes",
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! Watching and stopping rollouts: progress goes out, a wish to stop comes in.
+
+use crate::collect::RolloutStats;
+
+/// What is told to whoever watches. Every method has a default that does nothing.
+pub trait RolloutObserver {
+    /// `tokens` more were sampled and `finished` more completions ended.
+    fn on_progress(&mut self, tokens: usize, finished: usize) {
+        let _ = (tokens, finished);
+    }
+
+    /// A step's groups are collected and scored.
+    fn on_collected(&mut self, stats: &RolloutStats) {
+        let _ = stats;
+    }
+
+    /// Asked between tokens. Once `true`, sampling ends with [`crate::SampleError::Interrupted`].
+    fn should_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+impl RolloutObserver for () {}

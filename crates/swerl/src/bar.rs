@@ -1,0 +1,70 @@
+//! Progress on the terminal. Hidden when standard error is no terminal, or with `--quiet`.
+
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use swerl::data::Progress;
+
+const STYLE: &str = "{msg} {bar:30} {human_pos}/{human_len} {percent}% {per_sec} ETA {eta}";
+const BYTES_STYLE: &str =
+    "{msg} {bar:30} {bytes}/{total_bytes} {percent}% {bytes_per_sec} ETA {eta}";
+
+/// One bar at a time, one stage after the other.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    current: Mutex<ProgressBar>,
+    quiet: bool,
+    style: &'static str,
+}
+
+impl Bar {
+    /// A bar that counts things.
+    pub(crate) fn counting(quiet: bool) -> Self {
+        Self::new(quiet, STYLE)
+    }
+
+    /// A bar that counts bytes.
+    pub(crate) fn bytes(quiet: bool) -> Self {
+        Self::new(quiet, BYTES_STYLE)
+    }
+
+    fn new(quiet: bool, style: &'static str) -> Self {
+        Self { current: Mutex::new(ProgressBar::hidden()), quiet, style }
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut ProgressBar) -> T) -> T {
+        f(&mut self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Prints a line without tearing the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.with(|bar| bar.suspend(|| eprintln!("{line}")));
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, total: u64, what: &str) {
+        let target =
+            if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(total), target)
+            .with_style(
+                ProgressStyle::with_template(self.style).expect("the templates above are valid"),
+            )
+            .with_message(what.to_owned());
+        self.with(|current| *current = bar);
+    }
+
+    fn advance(&self, units: u64) {
+        self.with(|bar| bar.inc(units));
+    }
+
+    fn finish(&self) {
+        self.with(|bar| {
+            if !bar.is_hidden() {
+                let (what, took) = (bar.message(), HumanDuration(bar.elapsed()));
+                bar.finish_and_clear();
+                eprintln!("{what}: {} in {took}", bar.position());
+            }
+        });
+    }
+}

@@ -1,0 +1,19 @@
+//! The commands, one module each.
+
+mod curate;
+mod score;
+
+use anyhow::Result;
+
+use crate::{
+    cli::{Cli, Command},
+    interrupt::Interrupt,
+};
+
+/// Runs the command asked for.
+pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
+    match cli.command {
+        Command::Curate(args) => curate::run(args, cli.quiet, interrupt),
+        Command::Score(args) => score::run(&args, cli.quiet, interrupt),
+    }
+}

@@ -1,0 +1,111 @@
+//! `swerl score`: rows in, scores out, streaming, in order, on all cores.
+//!
+//! Rows are read in chunks, scored in parallel and written in order, so memory does not grow with
+//! the file. A row that cannot be read is reported with its line and counted; whatever the model
+//! wrote is scored and never an error.
+
+mod lines;
+mod row;
+mod summary;
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use swerl::{
+    data::{Progress, SeedExample, read_seeds},
+    reward::similarity::Matcher,
+};
+
+use self::{
+    lines::{Line, Lines},
+    row::Seeds,
+    summary::Summary,
+};
+use crate::{bar::Bar, cli::ScoreArgs, interrupt::Interrupt, output::Output};
+
+/// Runs the command.
+pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Result<()> {
+    let seeds = match &args.seeds {
+        Some(path) => by_id(read_seeds(path)?, path)?,
+        None => Seeds::new(),
+    };
+    let bar = Bar::bytes(quiet);
+    let piped = args.rows == Path::new("-");
+    let name = if piped { "standard input".into() } else { args.rows.display().to_string() };
+    let (reader, size): (Box<dyn Read>, u64) = if piped {
+        (Box::new(io::stdin()), 0)
+    } else {
+        let file = File::open(&args.rows).with_context(|| format!("cannot read {name}"))?;
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        (Box::new(file), size)
+    };
+    if size > 0 {
+        bar.start(size, "scoring");
+    }
+
+    let mut output = Output::open(args.out.as_deref(), interrupt)?;
+    let mut summary = Summary::default();
+    let mut lines = Lines::new(reader, piped);
+    loop {
+        let chunk = lines.chunk().with_context(|| format!("cannot read {name}"))?;
+        if chunk.is_empty() {
+            break;
+        }
+        let scored: Vec<_> = chunk
+            .par_iter()
+            .map_init(Matcher::new, |matcher, line| row::score(matcher, line, &seeds))
+            .collect();
+        for (line, result) in chunk.iter().zip(scored) {
+            match result {
+                Ok(None) => {}
+                Ok(Some(scored)) => {
+                    output.line(&scored.line)?;
+                    summary.add(&scored);
+                }
+                Err(error) => {
+                    let message = format!("{name}:{}: {error}", line.number);
+                    if args.strict {
+                        bail!(message);
+                    }
+                    summary.unreadable += 1;
+                    bar.say(&format!("error: {message}"));
+                }
+            }
+        }
+        output.flush()?;
+        bar.advance(chunk.iter().map(Line::size).sum());
+    }
+    output.finish()?;
+    if size > 0 {
+        bar.finish();
+    }
+    if summary.rows == 0 && summary.unreadable == 0 {
+        bail!("{name}: no rows");
+    }
+    summary.print(args.json, args.out.is_some())?;
+    if summary.unreadable > 0 {
+        bail!(
+            "{name}: {} of {} rows could not be read",
+            summary.unreadable,
+            summary.unreadable + summary.rows
+        );
+    }
+    Ok(())
+}
+
+fn by_id(seeds: Vec<SeedExample>, path: &Path) -> Result<Seeds> {
+    let mut map = BTreeMap::new();
+    for seed in seeds {
+        let id = seed.id.clone();
+        if map.insert(id.clone(), seed).is_some() {
+            bail!("{}: the seed {id} is there twice", path.display());
+        }
+    }
+    Ok(map)
+}

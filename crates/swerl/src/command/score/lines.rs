@@ -1,0 +1,117 @@
+//! Lines of a stream in chunks, each with a limit on its length.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Longest line taken, in bytes. A longer one is skipped and reported.
+pub(crate) const MAX_LINE: usize = 64 << 20;
+
+const CHUNK_LINES: usize = 512;
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// One line.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// From 1.
+    pub(crate) number: u64,
+    /// Without its end; `None` when it is longer than [`MAX_LINE`].
+    pub(crate) bytes: Option<Vec<u8>>,
+    /// Bytes read, the end included.
+    size: u64,
+}
+
+impl Line {
+    /// Bytes read, the end included.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// Reads chunks of lines.
+pub(crate) struct Lines<R> {
+    reader: BufReader<R>,
+    eager: bool,
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// Starts at line 1. With `eager` a chunk ends where reading on might block: whoever writes
+    /// a line into a pipe gets its answer.
+    pub(crate) fn new(reader: R, eager: bool) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 20, reader), eager, number: 0 }
+    }
+
+    /// The next lines; empty at the end of the stream.
+    pub(crate) fn chunk(&mut self) -> io::Result<Vec<Line>> {
+        let mut chunk = Vec::new();
+        let mut held = 0;
+        while chunk.len() < CHUNK_LINES && held < CHUNK_BYTES {
+            let Some(line) = self.line()? else { break };
+            held += line.bytes.as_ref().map_or(0, Vec::len);
+            chunk.push(line);
+            if self.eager && self.reader.buffer().is_empty() {
+                break;
+            }
+        }
+        Ok(chunk)
+    }
+
+    fn line(&mut self) -> io::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let limit = MAX_LINE as u64 + 1;
+        let mut size = (&mut self.reader).take(limit).read_until(b'\n', &mut bytes)? as u64;
+        if size == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let whole = bytes.last() == Some(&b'\n');
+        if whole {
+            bytes.pop();
+        }
+        let too_long = bytes.len() > MAX_LINE;
+        if too_long {
+            bytes = Vec::new();
+            size += self.reader.skip_until(b'\n')? as u64;
+        }
+        Ok(Some(Line { number: self.number, bytes: (!too_long).then_some(bytes), size }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &[u8], expected: &[(u64, Option<usize>)]) {
+        let mut lines = Lines::new(text, false);
+        let mut found = Vec::new();
+        let mut read = 0;
+        loop {
+            let chunk = lines.chunk().unwrap();
+            if chunk.is_empty() {
+                break;
+            }
+            read += chunk.iter().map(Line::size).sum::<u64>();
+            found.extend(chunk.iter().map(|line| (line.number, line.bytes.as_ref().map(Vec::len))));
+        }
+        assert_eq!(found, expected);
+        assert_eq!(read, text.len() as u64);
+    }
+
+    #[test]
+    fn lines_and_limits() {
+        check(b"", &[]);
+        check(b"a\n\nbc", &[(1, Some(1)), (2, Some(0)), (3, Some(2))]);
+        let long = |len: usize| [vec![b'x'; len], b"\nend\n".to_vec()].concat();
+        check(&long(MAX_LINE), &[(1, Some(MAX_LINE)), (2, Some(3))]);
+        check(&long(MAX_LINE + 1), &[(1, None), (2, Some(3))]);
+        check(&long(MAX_LINE + 7), &[(1, None), (2, Some(3))]);
+    }
+
+    #[test]
+    fn chunks_are_bounded() {
+        let text = "x\n".repeat(1_000);
+        let mut lines = Lines::new(text.as_bytes(), false);
+        assert_eq!(lines.chunk().unwrap().len(), CHUNK_LINES);
+        assert_eq!(lines.chunk().unwrap().len(), 1_000 - CHUNK_LINES);
+    }
+}

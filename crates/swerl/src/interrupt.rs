@@ -1,0 +1,79 @@
+//! Ctrl-C and SIGTERM: the process ends at once and leaves no half-written file.
+//!
+//! A file that is being written has another name until it is whole. The handler removes the one
+//! that is registered here ([`Interrupt::begin`]) and ends the process; work that must not be cut holds
+//! [`Interrupt::guard`], and is short.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, Result};
+
+/// Exit code after an interrupt: 128 + SIGINT, as shells have it.
+pub(crate) const EXIT_CODE: u8 = 130;
+
+/// Whether an interrupt came, and what it must tidy up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interrupt {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    asked: AtomicBool,
+    unfinished: Mutex<Option<PathBuf>>,
+}
+
+/// While it lives, an interrupt waits.
+pub(crate) type Guard<'a> = MutexGuard<'a, Option<PathBuf>>;
+
+impl Interrupt {
+    /// Installs the handler. Called once.
+    pub(crate) fn install() -> Result<Self> {
+        let interrupt = Self::default();
+        let handler = interrupt.clone();
+        ctrlc::set_handler(move || {
+            handler.shared.asked.store(true, Ordering::SeqCst);
+            eprintln!("error: interrupted");
+            let unfinished = handler.guard();
+            if let Some(path) = unfinished.as_deref() {
+                // Nobody is left to be told of a failure.
+                let _ = fs::remove_file(path);
+            }
+            process::exit(i32::from(EXIT_CODE));
+        })
+        .context("cannot handle Ctrl-C")?;
+        Ok(interrupt)
+    }
+
+    /// Whether an interrupt came.
+    pub(crate) fn asked(&self) -> bool {
+        self.shared.asked.load(Ordering::SeqCst)
+    }
+
+    /// Makes interrupts wait until the guard is dropped.
+    pub(crate) fn guard(&self) -> Guard<'_> {
+        self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An interrupt removes `path` from now on, until [`Interrupt::end`].
+    pub(crate) fn begin(&self, path: &Path) -> Guard<'_> {
+        let mut guard = self.guard();
+        *guard = Some(path.to_path_buf());
+        guard
+    }
+
+    /// No file is unfinished any more, once the guard is dropped.
+    pub(crate) fn end(&self) -> Guard<'_> {
+        let mut guard = self.guard();
+        *guard = None;
+        guard
+    }
+}

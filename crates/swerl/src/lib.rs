@@ -1,0 +1,28 @@
+//! SWE-RL for Rust: one dependency for the parts that need no tensor library.
+//!
+//! - [`data`]: from GH Archive events and git repositories to seeds (issue, files, oracle).
+//! - [`reward`]: what an answer of the policy earns, and which rule it broke.
+//!
+//! The command `swerl` of this package runs both from a shell. Training (`swerl-grpo`,
+//! `swerl-model`, `swerl-rollout`) is not re-exported: a program that trains chooses a Burn
+//! backend, and depends on those crates itself.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use swerl::reward::score_search_replace;
+//!
+//! let files = |text: &str| BTreeMap::from([("a.py".to_owned(), text.to_owned())]);
+//! let answer = "<think>\nOff by one.\n</think>\n<solution>\n```python\n### a.py\n\
+//!     <<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```\n</solution>";
+//! let score = score_search_replace(&files("x = 1\n"), &files("x = 2\n"), answer);
+//! assert_eq!(score.reward, 1.0);
+//! assert!(score.is_exact());
+//! ```
+
+pub use swerl_data as data;
+pub use swerl_reward as reward;
+
+/// The README's examples, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

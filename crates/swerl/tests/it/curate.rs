@@ -1,0 +1,103 @@
+//! `swerl curate`: seeds from a repository, and what happens when there are none to be had.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::run::{fails, names, swerl};
+
+fn git(dir: &Path, args: &[&str]) {
+    let status = Command::new("git")
+        .current_dir(dir)
+        .args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"])
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_AUTHOR_DATE", "2020-01-02T03:04:05Z")
+        .env("GIT_COMMITTER_DATE", "2020-01-02T03:04:05Z")
+        .output()
+        .expect("git is installed");
+    assert!(status.status.success(), "git {args:?}: {status:?}");
+}
+
+/// A repository with one fix merged by a merge commit and one squashed.
+fn repository(dir: &Path) {
+    fs::create_dir(dir).expect("the folder can be made");
+    let write = |text: &str| fs::write(dir.join("a.py"), text).expect("the file can be written");
+    git(dir, &["init", "-q", "-b", "main"]);
+    write("def f(x):\n    return x - 1\n");
+    git(dir, &["add", "a.py"]);
+    git(dir, &["commit", "-q", "-m", "Start"]);
+    git(dir, &["checkout", "-q", "-b", "fix"]);
+    write("def f(x):\n    return x + 1\n");
+    git(dir, &["commit", "-q", "-a", "-m", "Fix f, which subtracts"]);
+    git(dir, &["checkout", "-q", "main"]);
+    let message = "Merge pull request #2 from a/fix\n\nFix the bug that f subtracts";
+    git(dir, &["merge", "-q", "--no-ff", "-m", message, "fix"]);
+    write("def f(x):\n    return x + 2\n");
+    git(dir, &["commit", "-q", "-a", "-m", "Fix wrong result of f (#3)"]);
+}
+
+#[test]
+fn a_repository_gives_seeds() {
+    let dir = tempdir().unwrap();
+    repository(&dir.path().join("repo"));
+    let args = ["curate", "repo", "repo", "--name", "o/r", "--out", "seeds.jsonl", "--json"];
+    let ran = swerl(dir.path(), &args);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let dropped: u64 =
+        report["dropped"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    let count = |key: &str| report[key].as_u64().unwrap();
+    assert_eq!(count("inputs"), count("kept") + dropped);
+    let seeds = swerl::data::read_seeds(dir.path().join("seeds.jsonl")).unwrap();
+    let ids: Vec<&str> = seeds.iter().map(|seed| seed.id.as_str()).collect();
+    assert_eq!(ids, ["o/r#2", "o/r#3"]);
+    assert_eq!(seeds[0].context()["a.py"], "def f(x):\n    return x - 1\n");
+    assert_eq!(seeds[0].oracle["a.py"], "def f(x):\n    return x + 1\n");
+
+    let first = fs::read(dir.path().join("seeds.jsonl")).unwrap();
+    assert_eq!(swerl(dir.path(), &args).code, Some(0));
+    assert_eq!(fs::read(dir.path().join("seeds.jsonl")).unwrap(), first, "the same bytes again");
+    assert_eq!(names(dir.path()), ["repo", "seeds.jsonl"]);
+}
+
+#[test]
+fn faults_are_one_line_and_leave_nothing() {
+    let dir = tempdir().unwrap();
+    let path = dir.path();
+    repository(&path.join("repo"));
+    fs::create_dir(path.join("empty")).unwrap();
+    fs::create_dir(path.join("events")).unwrap();
+    // The start of a gzip file, and no more.
+    fs::write(path.join("events/2020-01-01-0.json.gz"), [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
+        .unwrap();
+    fs::create_dir_all(path.join("bare.git/objects")).unwrap();
+    fs::create_dir_all(path.join("bare.git/refs")).unwrap();
+    fs::write(path.join("bare.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let before = names(path);
+    let repo = |from: &str, out: &str| swerl(path, &["curate", "repo", from, "--out", out]);
+    fails(&repo("missing", "s.jsonl"), 1, &["missing"]);
+    fails(&repo("empty", "s.jsonl"), 1, &["empty: not a git repository"]);
+    fails(&repo("bare.git", "s.jsonl"), 1, &["bare.git", "clone it again"]);
+    fails(&repo("repo", "no/such/folder.jsonl"), 1, &["no/such/folder.jsonl", "does not exist"]);
+    fails(&repo("repo", "empty"), 1, &["cannot write empty", "folder"]);
+    let all = |events: &str, repos: &str| {
+        swerl(path, &["curate", "all", events, "--repos", repos, "--out", "s.jsonl"])
+    };
+    fails(&all("events", "empty"), 1, &["2020-01-01-0.json.gz", "truncated"]);
+    fails(&all("empty", "empty"), 1, &["empty: no *.json.gz file"]);
+    fails(&all("events", "missing"), 1, &["missing: no such folder"]);
+    assert_eq!(names(path), before);
+}
+
+#[test]
+fn no_seed_is_a_failure() {
+    let dir = tempdir().unwrap();
+    repository(&dir.path().join("repo"));
+    let args = ["curate", "repo", "repo", "--out", "seeds.jsonl", "--max-files", "0"];
+    let ran = swerl(dir.path(), &args);
+    fails(&ran, 1, &["repo: no pull request gave a seed"]);
+    assert!(ran.stdout.contains("too_many_files"), "{}", ran.stdout);
+    assert_eq!(names(dir.path()), ["repo"]);
+}

@@ -1,0 +1,6 @@
+//! Tests of the command `swerl`, run as a user runs it.
+
+mod command_line;
+mod curate;
+mod run;
+mod score;

@@ -1,0 +1,158 @@
+//! `swerl score`: rows in, scores out.
+
+use std::{fs, path::Path, process::Stdio};
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::run::{Ran, command, fails, names, swerl};
+
+/// An answer that replaces `search` by `replace` in `path`.
+fn answer(path: &str, search: &str, replace: &str) -> String {
+    let edit = swerl::reward::Edit {
+        path: path.to_owned(),
+        search: search.to_owned(),
+        replace: replace.to_owned(),
+    };
+    swerl::reward::render_answer("Because.", &[edit])
+}
+
+fn row(output: &str) -> Value {
+    json!({"id": "a", "context": {"a.py": "x = 1\n"}, "oracle": {"a.py": "x = 2\n"}, "output": output})
+}
+
+fn write(dir: &Path, name: &str, rows: &[Value]) {
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    fs::write(dir.join(name), lines).expect("the rows can be written");
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a score is JSON")).collect()
+}
+
+#[track_caller]
+fn check(output: &str, reward: f64, kind: &str) {
+    let dir = tempdir().expect("a temporary folder can be made");
+    write(dir.path(), "rows.jsonl", &[row(output)]);
+    let ran = swerl(dir.path(), &["score", "rows.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let [score] = &rows(&ran.stdout)[..] else { panic!("one row: {ran:?}") };
+    assert_eq!(score["id"], "a");
+    assert_eq!(score["reward"], reward);
+    assert_eq!(score["outcome"]["kind"], kind);
+    assert!(score["reason"].is_string());
+}
+
+#[test]
+fn outcomes() {
+    check(&answer("a.py", "x = 1", "x = 2"), 1.0, "scored");
+    check("no tags", -1.0, "tags");
+    check(&answer("a.py", "y = 1", "y = 2"), -1.0, "search_not_found");
+    check(&answer("a.py", "x = 1", "x = 1"), -1.0, "search_equals_replace");
+    check("<think> </think><solution></solution>", -1.0, "empty_thought");
+    check("<think>.</think><solution></solution>", -1.0, "no_edits");
+}
+
+#[test]
+fn order_ids_and_summary() {
+    let dir = tempdir().unwrap();
+    let mut all = Vec::new();
+    for index in 0..2_000 {
+        let exact = index % 2 == 0;
+        let output = answer("a.py", "x = 1", if exact { "x = 2" } else { "x = 1" });
+        let mut row = row(&output);
+        row["id"] = json!(index);
+        all.push(row);
+    }
+    write(dir.path(), "rows.jsonl", &all);
+    let ran = swerl(dir.path(), &["score", "rows.jsonl", "--out", "scores.jsonl", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr, "");
+    let summary: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        summary,
+        json!({"rows": 2000, "unreadable_rows": 0, "reward_mean": 0.0, "format_valid": 0.5,
+            "exact": 0.5, "valid_similarity": 1.0})
+    );
+    let scores = rows(&fs::read_to_string(dir.path().join("scores.jsonl")).unwrap());
+    assert_eq!(scores.len(), 2_000);
+    for (index, score) in scores.iter().enumerate() {
+        assert_eq!(score["id"], index);
+        assert_eq!(score["reward"], if index % 2 == 0 { 1.0 } else { -1.0 });
+    }
+    assert_eq!(names(dir.path()), ["rows.jsonl", "scores.jsonl"]);
+}
+
+#[test]
+fn bad_rows_are_reported_and_the_rest_goes_on() {
+    let dir = tempdir().unwrap();
+    let good = row("nothing").to_string();
+    let text = format!("{good}\n{{\n\n{{\"output\": \"x\"}}\n{good}\n");
+    fs::write(dir.path().join("rows.jsonl"), &text).unwrap();
+    let ran = swerl(dir.path(), &["score", "rows.jsonl"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(rows(&ran.stdout).len(), 2);
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error")).collect();
+    assert_eq!(errors.len(), 3, "{errors:?}");
+    assert!(errors[0].starts_with("error: rows.jsonl:2: not a row"), "{errors:?}");
+    assert!(errors[1].starts_with("error: rows.jsonl:4: a row needs"), "{errors:?}");
+    assert_eq!(errors[2], "error: rows.jsonl: 2 of 4 rows could not be read");
+
+    let ran = swerl(dir.path(), &["score", "rows.jsonl", "--strict", "--out", "scores.jsonl"]);
+    fails(&ran, 1, &["rows.jsonl:2: not a row"]);
+    assert_eq!(names(dir.path()), ["rows.jsonl"]);
+}
+
+#[test]
+fn rows_by_seed() {
+    let dir = tempdir().unwrap();
+    let commit = "0123456789012345678901234567890123456789";
+    let seed = json!({
+        "version": 1, "id": "o/r#7", "repo": "o/r", "pull_request": 7, "base_commit": commit,
+        "head_commit": commit, "merge_commit": null, "merged_at": null, "title": "t", "body": "",
+        "issue": {"number": 3, "title": "x is 1", "body": "", "url": null, "source": "linked_issue"},
+        "files": [{"path": "a.py", "role": "edit", "text": "x = 1\n"}],
+        "oracle": {"a.py": "x = 2\n"},
+    });
+    write(dir.path(), "seeds.jsonl", &[seed]);
+    let output = answer("a.py", "x = 1", "x = 2");
+    write(dir.path(), "rows.jsonl", &[json!({"seed": "o/r#7", "output": output})]);
+    let ran = swerl(dir.path(), &["score", "--seeds", "seeds.jsonl", "rows.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(rows(&ran.stdout)[0]["id"], "o/r#7");
+    assert_eq!(rows(&ran.stdout)[0]["reward"], 1.0);
+
+    write(dir.path(), "rows.jsonl", &[json!({"seed": "o/r#8", "output": ""})]);
+    let ran = swerl(dir.path(), &["score", "--seeds", "seeds.jsonl", "rows.jsonl", "--strict"]);
+    fails(&ran, 1, &["rows.jsonl:1", "no seed is called \"o/r#8\""]);
+}
+
+#[test]
+fn bad_files_are_one_line() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("empty.jsonl"), "").unwrap();
+    write(dir.path(), "rows.jsonl", &[row("")]);
+    let run = |args: &[&str]| swerl(dir.path(), &[&["score"], args].concat());
+    fails(&run(&["missing.jsonl"]), 1, &["missing.jsonl", "No such file"]);
+    fails(&run(&["empty.jsonl"]), 1, &["empty.jsonl: no rows"]);
+    fails(&run(&["."]), 1, &["cannot read .", "directory"]);
+    fails(&run(&["--seeds", "empty.jsonl", "rows.jsonl"]), 1, &["empty.jsonl", "no seeds"]);
+    fails(&run(&["rows.jsonl", "--out", "no/such/dir.jsonl"]), 1, &["no/such/dir.jsonl"]);
+    assert_eq!(names(dir.path()), ["empty.jsonl", "rows.jsonl"]);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let dir = tempdir().unwrap();
+    let many: Vec<Value> = (0..3_000).map(|_| row("nothing")).collect();
+    write(dir.path(), "rows.jsonl", &many);
+    let mut child = command(dir.path(), &["score", "rows.jsonl"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr, "");
+}

@@ -1,0 +1,191 @@
+//! Trains the demo's base model once, from noise, on generated text; see `pretrain`.
+//!
+//! `cargo xtask pretrain-demo` runs it. Its output folder is a Hugging Face folder.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::{Device, Tensor};
+use clap::Parser;
+use swerl_examples::pretrain::document;
+use swerl_grpo::batch::{Row, Target, TokenBatch};
+use swerl_grpo::policy::{Policy, TokenScores};
+use swerl_model::{CausalLm, ModelConfig, StoredDtype, Tokenizer};
+
+/// Train the demo's base model.
+#[derive(Parser)]
+struct Arguments {
+    /// Where to write the model folder; must not exist.
+    #[arg(long)]
+    out: PathBuf,
+    /// Minutes of training.
+    #[arg(long, default_value_t = 60.0)]
+    minutes: f64,
+    /// Tokens in a step.
+    #[arg(long, default_value_t = 1536)]
+    batch_tokens: usize,
+    /// Peak learning rate.
+    #[arg(long, default_value_t = 3e-3)]
+    lr: f64,
+    /// Seed of the weights and of the texts.
+    #[arg(long, default_value_t = 20250218)]
+    seed: u64,
+}
+
+/// Entries of the vocabulary.
+const VOCAB: usize = 2304;
+/// Texts the tokenizer is trained on.
+const TOKENIZER_TEXTS: u64 = 12_000;
+/// Longest text, in tokens; longer ones are left out.
+const LONGEST: usize = 448;
+/// Weight of tokens that are only read, against 1 for those to be written.
+const READ_WEIGHT: f32 = 0.2;
+
+/// Share of the training in which most texts are small ones.
+const SHORT_PHASE: f64 = 0.35;
+
+struct Example {
+    tokens: Vec<u32>,
+    given: usize,
+}
+
+fn example(tokenizer: &Tokenizer, seed: u64, n: u64, small: bool) -> Option<Example> {
+    let d = document(seed, n, small);
+    let mut tokens = tokenizer.encode(&d.given);
+    let given = if d.wanted.is_empty() { 0 } else { tokens.len() };
+    tokens.extend(tokenizer.encode(&d.wanted));
+    tokens.push(tokenizer.eos_ids()[0]);
+    (tokens.len() <= LONGEST).then_some(Example { tokens, given })
+}
+
+fn batch(examples: &[Example]) -> (TokenBatch, Vec<f32>) {
+    let (mut rows, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for (r, e) in examples.iter().enumerate() {
+        for i in 0..e.tokens.len() - 1 {
+            targets.push(Target { row: r as u32, index: i as u32, token: e.tokens[i + 1], sample: r as u32 });
+            weights.push(if i + 1 >= e.given && e.given > 0 { 1.0 } else { READ_WEIGHT });
+        }
+        rows.push(Row::plain(e.tokens.clone()));
+    }
+    (TokenBatch { samples: rows.len(), rows, targets, temperature: 1.0 }, weights)
+}
+
+struct SquaredNorm<'a>(&'a GradientsParams, f64);
+impl ModuleVisitor for SquaredNorm<'_> {
+    fn visit_float<const D: usize>(&mut self, p: &Param<Tensor<D>>) {
+        if let Some(g) = self.0.get::<D>(p.id) {
+            self.1 += f64::from(g.square().sum().into_scalar::<f32>());
+        }
+    }
+}
+struct Scale<'a>(&'a mut GradientsParams, f32);
+impl ModuleVisitor for Scale<'_> {
+    fn visit_float<const D: usize>(&mut self, p: &Param<Tensor<D>>) {
+        if let Some(g) = self.0.remove::<D>(p.id) {
+            self.0.register::<D>(p.id, g.mul_scalar(self.1));
+        }
+    }
+}
+
+/// Mean loss and share of exactly right greedy tokens on what is to be written.
+fn held_out(model: &CausalLm, tokenizer: &Tokenizer, seed: u64) -> anyhow::Result<(f64, f64)> {
+    let examples: Vec<Example> = (0..96).filter_map(|n| example(tokenizer, seed ^ 0xabcdef, n, false)).filter(|e| e.given > 0).collect();
+    let (batch, weights) = batch(&examples);
+    let (log_probs, _) = model.score(&batch)?.to_host()?;
+    let (mut sum, mut count) = (0.0, 0.0);
+    let mut whole = vec![0f64; examples.len()];
+    for ((lp, w), t) in log_probs.iter().zip(&weights).zip(&batch.targets) {
+        if *w == 1.0 {
+            sum -= f64::from(*lp);
+            count += 1.0;
+            whole[t.sample as usize] += f64::from(*lp);
+        }
+    }
+    let likely = whole.iter().map(|lp| lp.exp()).sum::<f64>() / whole.len() as f64;
+    Ok((sum / count, likely))
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    ensure!(!arguments.out.exists(), "{} exists", arguments.out.display());
+    let texts: Vec<String> = (0..TOKENIZER_TEXTS)
+        .map(|n| document(arguments.seed ^ 1, n, false))
+        .map(|d| format!("{}{}", d.given, d.wanted))
+        .collect();
+    let specials = ["<|end|>", "<|pad|>"];
+    let tokenizer = Tokenizer::train(texts.iter().map(String::as_str), VOCAB, &specials)?;
+    let lens: Vec<usize> = (0..500).map(|n| example(&tokenizer, arguments.seed, n, false).map_or(999, |e| e.tokens.len())).collect();
+    eprintln!("vocabulary {}, mean text {:.0} tokens, too long {}", tokenizer.vocab_size(), lens.iter().sum::<usize>() as f64 / 500.0, lens.iter().filter(|&&l| l == 999).count());
+    let config = ModelConfig {
+        vocab_size: tokenizer.vocab_size(),
+        hidden_size: 128,
+        intermediate_size: 384,
+        num_hidden_layers: 4,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        head_dim: 32,
+        rms_norm_eps: 1e-5,
+        rope_theta: 10_000.0,
+        rope_scaling: None,
+        max_position_embeddings: 2048,
+        tie_word_embeddings: true,
+        eos_token_ids: tokenizer.eos_ids().to_vec(),
+    };
+    eprintln!("{} parameters", config.parameters());
+    let plain = Device::flex();
+    plain.seed(arguments.seed);
+    let mut model = CausalLm::new(&config, &plain.clone().autodiff());
+    let mut optimizer: ModuleOptimizer =
+        AdamWConfig::new().with_beta_2(0.95).with_epsilon(1e-8).with_weight_decay(0.05).init();
+    let mut curve = std::fs::File::create(arguments.out.with_extension("curve.csv")).context("curve file")?;
+    writeln!(curve, "step,tokens,minutes,loss,held_out_loss,held_out_whole")?;
+    let (start, mut step, mut next, mut tokens) = (Instant::now(), 0u64, 0u64, 0usize);
+    loop {
+        let done = start.elapsed().as_secs_f64() / 60.0 / arguments.minutes;
+        if done >= 1.0 {
+            break;
+        }
+        let warm = (step as f64 / 150.0).min(1.0);
+        let decay = if done < 0.6 { 1.0 } else { 0.03 + 0.97 * (1.0 - (done - 0.6) / 0.4) };
+        let lr = arguments.lr * warm * decay;
+        let mut examples: Vec<Example> = Vec::new();
+        while examples.iter().map(|e| e.tokens.len()).sum::<usize>() < arguments.batch_tokens {
+            let small = next % 100 < if done < SHORT_PHASE { 85 } else { 25 };
+            examples.extend(example(&tokenizer, arguments.seed, next, small));
+            next += 1;
+        }
+        let (batch, weights) = batch(&examples);
+        let total: f32 = weights.iter().sum();
+        tokens += batch.targets.len();
+        let mut loss = 0.0;
+        let upstream: Vec<f32> = weights.iter().map(|w| -w / total).collect();
+        let mut gradients = model.score_backward(&batch, &mut |scores: &TokenScores| {
+            let (log_probs, entropy) = scores.to_host()?;
+            loss = log_probs.iter().zip(&upstream).map(|(l, u)| f64::from(l * u)).sum::<f64>();
+            Ok(TokenScores::from_host(upstream.clone(), vec![0.0; entropy.len()], &plain))
+        })?;
+        ensure!(loss.is_finite(), "loss is {loss} at step {step}");
+        let mut norm = SquaredNorm(&gradients, 0.0);
+        model.visit(&mut norm);
+        let norm = norm.1.sqrt();
+        if norm > 1.0 {
+            model.visit(&mut Scale(&mut gradients, (1.0 / norm) as f32));
+        }
+        model = optimizer.step(lr, model, gradients);
+        if step.is_multiple_of(100) {
+            let (held, whole) = held_out(&model, &tokenizer, arguments.seed)?;
+            let minutes = start.elapsed().as_secs_f64() / 60.0;
+            writeln!(curve, "{step},{tokens},{minutes:.2},{loss:.4},{held:.4},{whole:.4}")?;
+            eprintln!("step {step} tokens {tokens} min {minutes:.1} loss {loss:.4} norm {norm:.2} held-out {held:.4} whole {whole:.4} lr {lr:.2e} {:.0} tok/s", tokens as f64 / start.elapsed().as_secs_f64());
+        }
+        step += 1;
+    }
+    let (held, whole) = held_out(&model, &tokenizer, arguments.seed)?;
+    eprintln!("done: {step} steps, {tokens} tokens, held-out {held:.4}, whole {whole:.4}");
+    model.save_folder(&arguments.out, StoredDtype::Bf16, Some(&tokenizer.to_json()?))?;
+    Ok(())
+}

@@ -1,0 +1,3 @@
+//! Shared pieces of the example programs.
+
+pub mod pretrain;

@@ -1,0 +1,6 @@
+//! The commands besides `check` and `tidy`, one module each.
+
+pub mod features;
+pub mod package;
+pub mod pretrain_demo;
+pub mod sample_data;

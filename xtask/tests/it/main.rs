@@ -1,0 +1,4 @@
+//! Tests of the automation.
+
+mod tidy_rules;
+mod workspace;
