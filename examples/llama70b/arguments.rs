@@ -56,10 +56,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 500)]
     pub(crate) held_out: usize,
     /// Longest prompt in tokens; files that do not fit are left out whole.
-    #[arg(long, default_value_t = 640)]
+    #[arg(long, default_value_t = 304)]
     pub(crate) prompt_tokens: usize,
     /// Longest answer in tokens.
-    #[arg(long, default_value_t = 192)]
+    #[arg(long, default_value_t = 160)]
     pub(crate) answer_tokens: usize,
     /// Seed of everything random.
     #[arg(long, default_value_t = 0)]

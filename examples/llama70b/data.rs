@@ -45,7 +45,9 @@ pub(crate) fn load(arguments: &Arguments, live: &Live) -> Result<Data> {
     let (mut train, mut held_out) = (owned(&split.train), owned(&split.held_out));
     if held_out.is_empty() || train.is_empty() {
         // A single repository: its last fifth, by merge time.
-        live.say("all seeds are of one side of the split: holding out the last fifth by merge time");
+        live.say(
+            "all seeds are of one side of the split: holding out the last fifth by merge time",
+        );
         train = seeds;
         held_out = train.split_off(train.len() - train.len() / 5);
     }
@@ -62,7 +64,12 @@ pub(crate) fn load(arguments: &Arguments, live: &Live) -> Result<Data> {
         grpo: take(validation + sft, usize::MAX),
         held_out: held_out.into_iter().take(arguments.held_out).collect(),
     };
-    for (name, part) in [("SFT", &data.sft), ("GRPO", &data.grpo), ("held-out", &data.held_out), ("validation", &data.validation)] {
+    for (name, part) in [
+        ("SFT", &data.sft),
+        ("GRPO", &data.grpo),
+        ("held-out", &data.held_out),
+        ("validation", &data.validation),
+    ] {
         ensure!(!part.is_empty(), "too few seeds: none left for {name}");
     }
     Ok(data)
@@ -79,8 +86,11 @@ fn sample(arguments: &Arguments, live: &Live) -> Result<(Vec<SeedExample>, HeldO
     let cache = arguments.cache.clone().unwrap_or_else(cache_folder);
     let folder = cache.join(format!("sample-corpus-{}", env!("CARGO_PKG_VERSION")));
     if !folder.exists() {
-        std::fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-        let report = generate(&folder, &options, &mut |done, total| live.count("making repositories", done, total))?;
+        std::fs::create_dir_all(&cache)
+            .with_context(|| format!("cannot create {}", cache.display()))?;
+        let report = generate(&folder, &options, &mut |done, total| {
+            live.count("making repositories", done, total)
+        })?;
         live.say(&format!(
             "corpus: {} repositories, {} bug fixes, {} noise; {:.0}% of held-out identifiers and {:.0}% of held-out function names are never seen in training",
             report.repositories.len(),
@@ -104,12 +114,19 @@ fn sample(arguments: &Arguments, live: &Live) -> Result<(Vec<SeedExample>, HeldO
 }
 
 fn held_out_repositories(path: &Path) -> Result<BTreeSet<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let report: serde_json::Value =
-        serde_json::from_str(&text).with_context(|| format!("{} is damaged: remove its folder", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let report: serde_json::Value = serde_json::from_str(&text)
+        .with_context(|| format!("{} is damaged: remove its folder", path.display()))?;
     let list = report["repositories"].as_array().into_iter().flatten();
-    let names = list.filter(|r| r["held_out"] == true).filter_map(|r| r["name"].as_str());
-    Ok(names.map(str::to_owned).collect())
+    let names = list.filter(|r| r["split"] == "held_out").filter_map(|r| r["name"].as_str());
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
+    ensure!(
+        !names.is_empty(),
+        "{} names no held-out repository: remove its folder",
+        path.display()
+    );
+    Ok(names)
 }
 
 fn cache_folder() -> PathBuf {

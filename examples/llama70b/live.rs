@@ -1,9 +1,9 @@
 //! What the run shows: a bar with an ETA on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use swerl_data::Progress;
@@ -31,9 +31,12 @@ impl Live {
         } else {
             ProgressDrawTarget::stderr()
         };
-        let style = ProgressStyle::with_template("{prefix:>20} {bar:24} {pos}/{len} {msg} ETA {eta}")
-            .expect("the template is valid");
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style).with_prefix(what.to_owned());
+        let style =
+            ProgressStyle::with_template("{prefix:>20} {bar:24} {pos}/{len} {msg} ETA {eta}")
+                .expect("the template is valid");
+        let bar = ProgressBar::with_draw_target(Some(total), target)
+            .with_style(style)
+            .with_prefix(what.to_owned());
         *self.bar() = bar;
     }
 

@@ -15,6 +15,7 @@ mod data;
 mod device;
 mod live;
 mod paper;
+mod phases;
 mod policy;
 mod recipe;
 mod records;

@@ -94,8 +94,8 @@ mod tests {
     use super::*;
     use burn::tensor::Device;
     use swerl_grpo::{
-        Finish, Group, OptimizerRule, Preset, Resume, RolloutError, RolloutSource, Schedule, Sequence,
-        Silent, TrainConfig, train,
+        Finish, Group, OptimizerRule, Preset, Resume, RolloutError, RolloutSource, Schedule,
+        Sequence, Silent, TrainConfig, train,
     };
     use swerl_model::CausalLm;
 
@@ -125,7 +125,12 @@ mod tests {
                 })
                 .collect();
             assert_eq!(policy.config().num_hidden_layers, 80);
-            Ok(vec![Group { prompt_len: 4, sequences, rewards: vec![Some(1.0), Some(-1.0)], id: "a".into() }])
+            Ok(vec![Group {
+                prompt_len: 4,
+                sequences,
+                rewards: vec![Some(1.0), Some(-1.0)],
+                id: "a".into(),
+            }])
         }
     }
 
@@ -161,8 +166,8 @@ mod tests {
             scores.to_host().expect("readable").0[0]
         };
         let before = score(&model);
-        let trained =
-            train(model, None, &mut Fixed, &mut Silent, &train_config, &Resume::Fresh).expect("one step");
+        let trained = train(model, None, &mut Fixed, &mut Silent, &train_config, &Resume::Fresh)
+            .expect("one step");
         assert_eq!(trained.steps, 1);
         assert!(score(&trained.policy) > before, "the rewarded token became likelier");
     }

@@ -11,33 +11,34 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use swerl_grpo::{
-    Advantages, Group, Observer, ObserverError, PhaseTimes, SftMetrics, StepMetrics,
-};
+use swerl_grpo::{Advantages, Group, Observer, ObserverError, PhaseTimes, SftMetrics, StepMetrics};
 use swerl_rollout::{RolloutObserver, RolloutStats};
 
 use crate::live::Live;
 
-/// Appends lines, after dropping those of steps that a resumed run does again.
+/// Appends lines, after dropping those of steps beyond the `done` first, which a resumed run does
+/// again. Steps are counted from 1 in these files.
 struct Lines {
     file: File,
     path: PathBuf,
 }
 
 impl Lines {
-    fn open(path: &Path, first_step: u64) -> Result<Self> {
-        let kept: String = std::fs::read_to_string(path)
-            .unwrap_or_default()
-            .split_inclusive('\n')
-            .filter(|line| {
-                let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
-                value.and_then(|v| v["step"].as_u64()).is_some_and(|step| step < first_step)
-            })
-            .collect();
+    /// The lines kept, parsed, come with it.
+    fn open(path: &Path, done: u64) -> Result<(Self, Vec<serde_json::Value>)> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let (mut kept, mut values) = (String::new(), Vec::new());
+        for line in text.split_inclusive('\n') {
+            let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
+            if let Some(value) = value.filter(|v| v["step"].as_u64().is_some_and(|s| s <= done)) {
+                kept.push_str(line);
+                values.push(value);
+            }
+        }
         let fail = || format!("cannot write {}", path.display());
         std::fs::write(path, kept).with_context(fail)?;
         let file = OpenOptions::new().append(true).open(path).with_context(fail)?;
-        Ok(Self { file, path: path.to_owned() })
+        Ok((Self { file, path: path.to_owned() }, values))
     }
 
     fn push(&mut self, value: &impl Serialize) -> Result<(), ObserverError> {
@@ -55,11 +56,11 @@ impl Lines {
 /// Sums over the steps of a phase.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
-    /// Tokens that went forward and backward, prompts included.
+    /// Tokens that went forward and backward, prompts included; those before a resume too.
     pub(crate) trained_tokens: u64,
-    /// Tokens sampled.
+    /// Tokens sampled; those before a resume too.
     pub(crate) sampled_tokens: u64,
-    /// Time by part.
+    /// Time by part, of this process.
     pub(crate) times: PhaseTimes,
 }
 
@@ -95,23 +96,24 @@ impl RolloutObserver for RolloutEar<'_> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Files `NAME-metrics.jsonl` and `NAME-timings.jsonl` in `folder`, from `first_step` on.
+    /// Files `NAME-metrics.jsonl` and `NAME-timings.jsonl` in `folder`, after the `done` first steps; sums go on from there.
     pub(crate) fn new(
         live: &'a Live,
         folder: &Path,
         name: &str,
-        first_step: u64,
+        done: u64,
         steps: u64,
         rollouts: &'a LastRollouts,
     ) -> Result<Self> {
-        Ok(Self {
-            live,
-            metrics: Lines::open(&folder.join(format!("{name}-metrics.jsonl")), first_step)?,
-            timings: Lines::open(&folder.join(format!("{name}-timings.jsonl")), first_step)?,
-            rollouts,
-            totals: Totals::default(),
-            steps,
-        })
+        let (metrics, known) = Lines::open(&folder.join(format!("{name}-metrics.jsonl")), done)?;
+        let (timings, _) = Lines::open(&folder.join(format!("{name}-timings.jsonl")), done)?;
+        let last = |field: &str| known.last().and_then(|v| v[field].as_u64()).unwrap_or(0);
+        let totals = Totals {
+            trained_tokens: last("trained_tokens"),
+            sampled_tokens: last("sampled_tokens"),
+            times: PhaseTimes::default(),
+        };
+        Ok(Self { live, metrics, timings, rollouts, totals, steps })
     }
 
     fn times(&mut self, step: u64, times: &PhaseTimes) -> Result<(), ObserverError> {
@@ -126,14 +128,17 @@ impl<'a> Recorder<'a> {
 
 impl Observer for Recorder<'_> {
     fn on_step(&mut self, metrics: &StepMetrics) -> Result<(), ObserverError> {
-        let rollouts = self.rollouts.get().map(|stats| RolloutStats { sample_s: 0.0, score_s: 0.0, ..stats });
+        let rollouts =
+            self.rollouts.get().map(|stats| RolloutStats { sample_s: 0.0, score_s: 0.0, ..stats });
+        self.totals.sampled_tokens += rollouts.as_ref().map_or(0, |stats| stats.completion_tokens);
         let line = serde_json::json!({
             "step": metrics.step, "train": metrics.without_times(), "rollouts": rollouts,
+            "trained_tokens": self.totals.trained_tokens,
+            "sampled_tokens": self.totals.sampled_tokens,
         });
         self.metrics.push(&line)?;
         self.times(metrics.step, &metrics.times)?;
         let Some(stats) = rollouts else { return Ok(()) };
-        self.totals.sampled_tokens += stats.completion_tokens;
         let rate = stats.completion_tokens as f64 / metrics.times.collect.max(1e-9);
         let message = format!(
             "reward {:+.3}  valid {:3.0}%  exact {:3.0}%  |g| {:.2}  {rate:.0} tok/s",
@@ -142,8 +147,8 @@ impl Observer for Recorder<'_> {
             100.0 * stats.exact,
             metrics.grad_norm,
         );
-        self.live.say_plain(&format!("GRPO {:>3}/{}  {message}", metrics.step + 1, self.steps));
-        self.live.at(metrics.step + 1, message);
+        self.live.say_plain(&format!("GRPO {:>3}/{}  {message}", metrics.step, self.steps));
+        self.live.at(metrics.step, message);
         Ok(())
     }
 
@@ -152,13 +157,19 @@ impl Observer for Recorder<'_> {
         self.times(metrics.step, &metrics.times)?;
         self.totals.trained_tokens += metrics.tokens as u64;
         let rate = metrics.tokens as f64 / metrics.times.total().max(1e-9);
-        self.live.at(metrics.step + 1, format!("loss {:.3}  {rate:.0} tok/s", metrics.loss));
+        self.live.at(metrics.step, format!("loss {:.3}  {rate:.0} tok/s", metrics.loss));
         Ok(())
     }
 
-    fn on_groups(&mut self, _: u64, groups: &[Group], _: &[Advantages]) -> Result<(), ObserverError> {
+    fn on_groups(
+        &mut self,
+        _: u64,
+        groups: &[Group],
+        _: &[Advantages],
+    ) -> Result<(), ObserverError> {
         for group in groups {
-            let answers: usize = group.sequences.iter().map(|s| s.tokens.len() - group.prompt_len).sum();
+            let answers: usize =
+                group.sequences.iter().map(|s| s.tokens.len() - group.prompt_len).sum();
             self.totals.trained_tokens += (group.prompt_len + answers) as u64;
         }
         Ok(())
@@ -174,8 +185,10 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     if !path.exists() {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let value = serde_json::from_str(&text).with_context(|| format!("{} is damaged: remove it", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let value = serde_json::from_str(&text)
+        .with_context(|| format!("{} is damaged: remove it", path.display()))?;
     Ok(Some(value))
 }
 

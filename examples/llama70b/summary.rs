@@ -91,22 +91,57 @@ impl Summary {
     pub(crate) fn table(&self) -> String {
         let percent = |x: f64| format!("{:.1}%", 100.0 * x);
         let similarity = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.3}"));
-        let mut rows = vec![["".to_owned(), "valid".into(), "reward".into(), "exact fix".into(), "similarity of valid".into()]];
+        let mut rows = vec![[
+            "".to_owned(),
+            "valid".into(),
+            "reward".into(),
+            "exact fix".into(),
+            "similarity of valid".into(),
+        ]];
         let mut row = |name: &str, valid: f64, reward: f64, exact: f64, close: Option<f64>| {
-            rows.push([name.to_owned(), percent(valid), format!("{reward:+.3}"), percent(exact), similarity(close)]);
+            rows.push([
+                name.to_owned(),
+                percent(valid),
+                format!("{reward:+.3}"),
+                percent(exact),
+                similarity(close),
+            ]);
         };
-        row("base", self.format_base, self.reward_base, self.exact_base, self.valid_similarity_base);
-        row("after SFT", self.format_before, self.reward_before, self.exact_before, self.valid_similarity_before);
-        row("after GRPO", self.format_after, self.reward_after, self.exact_after, self.valid_similarity_after);
-        if let (Some(valid), Some(reward), Some(exact)) = (self.format_sft_control, self.reward_sft_control, self.exact_sft_control) {
+        row(
+            "base",
+            self.format_base,
+            self.reward_base,
+            self.exact_base,
+            self.valid_similarity_base,
+        );
+        row(
+            "after SFT",
+            self.format_before,
+            self.reward_before,
+            self.exact_before,
+            self.valid_similarity_before,
+        );
+        row(
+            "after GRPO",
+            self.format_after,
+            self.reward_after,
+            self.exact_after,
+            self.valid_similarity_after,
+        );
+        if let (Some(valid), Some(reward), Some(exact)) =
+            (self.format_sft_control, self.reward_sft_control, self.exact_sft_control)
+        {
             row("SFT carried on", valid, reward, exact, self.valid_similarity_sft_control);
         }
-        let mut text = format!("\n{} held-out seeds, one sample each at temperature 1\n", self.held_out);
+        let mut text =
+            format!("\n{} held-out seeds, one sample each at temperature 1\n", self.held_out);
         for [name, valid, reward, exact, close] in rows {
             text += &format!("{name:<16}{valid:>9}{reward:>9}{exact:>11}{close:>21}\n");
         }
         let rise = self.reward_after - self.reward_before;
-        let interval = self.reward_ci95.map_or(String::new(), |[low, high]| format!(" (95% CI {low:+.3} to {high:+.3}, paired)"));
+        let interval = self.reward_ci95.map_or(String::new(), |[low, high]| {
+            format!(" (95% CI {low:+.3} to {high:+.3}, paired)")
+        });
         text += &format!(
             "rise by GRPO {rise:+.3}{interval}: {:+.3} by format, {:+.3} by similarity\n\n",
             self.rise_from_format, self.rise_from_similarity

@@ -61,7 +61,8 @@ pub fn related_files(
     issue: &str,
     options: ContextOptions,
 ) -> Result<Vec<ContextFile>, DataError> {
-    let mut picked = Picker { objects, root, options, bytes: 0, seen: changed.clone(), files: Vec::new() };
+    let mut picked =
+        Picker { objects, root, options, bytes: 0, seen: changed.clone(), files: Vec::new() };
     let programs = || edited.iter().filter(|file| is_programming_file(&file.path));
     for file in programs() {
         for guess in imports::imported_paths(&file.path, &file.text) {
@@ -109,7 +110,8 @@ fn ancestors(folders: &BTreeSet<&str>) -> Vec<String> {
         }
     }
     let mut sorted: Vec<String> = all.into_iter().map(str::to_owned).collect();
-    let depth = |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
+    let depth =
+        |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
     sorted.sort_by_key(|folder| std::cmp::Reverse(depth(folder)));
     sorted
 }

@@ -79,9 +79,18 @@ impl fmt::Display for DropReason {
 
 /// The 12 repositories of SWE-bench, which training must not see.
 pub const SWE_BENCH_REPOSITORIES: [&str; 12] = [
-    "astropy/astropy", "django/django", "matplotlib/matplotlib", "mwaskom/seaborn",
-    "pallets/flask", "psf/requests", "pydata/xarray", "pylint-dev/pylint", "pytest-dev/pytest",
-    "scikit-learn/scikit-learn", "sphinx-doc/sphinx", "sympy/sympy",
+    "astropy/astropy",
+    "django/django",
+    "matplotlib/matplotlib",
+    "mwaskom/seaborn",
+    "pallets/flask",
+    "psf/requests",
+    "pydata/xarray",
+    "pylint-dev/pylint",
+    "pytest-dev/pytest",
+    "scikit-learn/scikit-learn",
+    "sphinx-doc/sphinx",
+    "sympy/sympy",
 ];
 
 /// What the filters compare with.

@@ -20,18 +20,38 @@ pub mod objects;
 
 /// Variables that would point git elsewhere or make it run something.
 const UNSET: [&str; 18] = [
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
-    "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
     "GIT_TRACE_SETUP",
 ];
 
 /// Settings of the repository that must not count.
 const SETTINGS: [&str; 10] = [
-    "safe.directory=*", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat",
-    "core.sshCommand=false", "core.askPass=", "credential.helper=", "diff.external=",
-    "protocol.allow=never", "core.attributesFile=/dev/null",
+    "safe.directory=*",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "credential.helper=",
+    "diff.external=",
+    "protocol.allow=never",
+    "core.attributesFile=/dev/null",
 ];
 
 /// How much of a command's standard error is kept, in bytes.
@@ -150,11 +170,7 @@ impl Repository {
         for setting in SETTINGS {
             command.arg("-c").arg(setting);
         }
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| DataError::GitProgram { source })?;
         let missing = "a piped stream is there until it is taken";
         let mut stdin = Some(child.stdin.take().expect(missing));

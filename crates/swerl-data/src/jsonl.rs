@@ -48,8 +48,11 @@ pub fn read_seeds(path: impl AsRef<Path>) -> Result<Vec<SeedExample>, DataError>
         }
         let seed: SeedExample = serde_json::from_slice(&buffer)
             .map_err(|source| DataError::SeedLine { path: path.to_path_buf(), line, source })?;
-        seed.validate()
-            .map_err(|source| DataError::InvalidSeed { path: path.to_path_buf(), line, source })?;
+        seed.validate().map_err(|source| DataError::InvalidSeed {
+            path: path.to_path_buf(),
+            line,
+            source,
+        })?;
         seeds.push(seed);
     }
     if seeds.is_empty() {
@@ -66,8 +69,11 @@ pub fn read_seeds(path: impl AsRef<Path>) -> Result<Vec<SeedExample>, DataError>
 pub fn write_seeds(path: impl AsRef<Path>, seeds: &[SeedExample]) -> Result<(), DataError> {
     let path = path.as_ref();
     for (seed, line) in seeds.iter().zip(1..) {
-        seed.validate()
-            .map_err(|source| DataError::InvalidSeed { path: path.to_path_buf(), line, source })?;
+        seed.validate().map_err(|source| DataError::InvalidSeed {
+            path: path.to_path_buf(),
+            line,
+            source,
+        })?;
     }
     write_aside(path, |out| {
         for seed in seeds {

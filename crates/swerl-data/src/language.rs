@@ -41,22 +41,63 @@ const LANGUAGES: [(&str, &[&str]); 36] = [
 ];
 
 const LOCK_FILES: [&str; 30] = [
-    "cargo.lock", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
-    "bun.lock", "bun.lockb", "deno.lock", "poetry.lock", "pipfile.lock", "pdm.lock", "uv.lock",
-    "conda-lock.yml", "gemfile.lock", "composer.lock", "go.sum", "mix.lock", "rebar.lock",
-    "pubspec.lock", "podfile.lock", "cartfile.resolved", "package.resolved", "flake.lock",
-    "packages.lock.json", "paket.lock", "gradle.lockfile", "module.bazel.lock", "stack.yaml.lock",
-    "cabal.project.freeze", "pixi.lock",
+    "cargo.lock",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "bun.lockb",
+    "deno.lock",
+    "poetry.lock",
+    "pipfile.lock",
+    "pdm.lock",
+    "uv.lock",
+    "conda-lock.yml",
+    "gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "mix.lock",
+    "rebar.lock",
+    "pubspec.lock",
+    "podfile.lock",
+    "cartfile.resolved",
+    "package.resolved",
+    "flake.lock",
+    "packages.lock.json",
+    "paket.lock",
+    "gradle.lockfile",
+    "module.bazel.lock",
+    "stack.yaml.lock",
+    "cabal.project.freeze",
+    "pixi.lock",
 ];
 
 const VENDORED_FOLDERS: [&str; 9] = [
-    "vendor", "vendored", "third_party", "third-party", "thirdparty", "node_modules",
-    "bower_components", "site-packages", ".yarn",
+    "vendor",
+    "vendored",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "node_modules",
+    "bower_components",
+    "site-packages",
+    ".yarn",
 ];
 
 const GENERATED_ENDS: [&str; 12] = [
-    ".min.js", ".min.mjs", ".bundle.js", "_pb2.py", "_pb2_grpc.py", ".pb.go", ".pb.cc", ".pb.h",
-    ".g.dart", ".designer.cs", ".generated.ts", ".d.ts.map",
+    ".min.js",
+    ".min.mjs",
+    ".bundle.js",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".pb.go",
+    ".pb.cc",
+    ".pb.h",
+    ".g.dart",
+    ".designer.cs",
+    ".generated.ts",
+    ".d.ts.map",
 ];
 
 fn name(path: &str) -> &str {
@@ -128,7 +169,15 @@ mod tests {
 
     #[test]
     fn test_files() {
-        for path in ["tests/a.py", "a/test_b.py", "a_test.go", "x/a.spec.ts", "src/test/java/A.java", "PagerTest.java", "conftest.py"] {
+        for path in [
+            "tests/a.py",
+            "a/test_b.py",
+            "a_test.go",
+            "x/a.spec.ts",
+            "src/test/java/A.java",
+            "PagerTest.java",
+            "conftest.py",
+        ] {
             assert!(is_test_file(path), "{path}");
         }
         for path in ["latest.py", "contest.rs", "src/testament.rs", "attest/a.py", "inspect.py"] {
@@ -139,9 +188,16 @@ mod tests {
     #[test]
     fn languages() {
         for (path, expected) in [
-            ("a/b.py", Some("Python")), ("B.RS", Some("Rust")), ("x.d.ts", Some("TypeScript")),
-            ("README.md", None), (".py", None), ("Makefile", None), ("a.py/b", None), ("x.", None),
-            ("setup.cfg", None), ("a.ipynb", None),
+            ("a/b.py", Some("Python")),
+            ("B.RS", Some("Rust")),
+            ("x.d.ts", Some("TypeScript")),
+            ("README.md", None),
+            (".py", None),
+            ("Makefile", None),
+            ("a.py/b", None),
+            ("x.", None),
+            ("setup.cfg", None),
+            ("a.ipynb", None),
         ] {
             assert_eq!(language(path), expected, "{path}");
         }

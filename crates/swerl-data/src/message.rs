@@ -35,7 +35,9 @@ pub fn merge_message(message: &str) -> MergeMessage {
             return found;
         }
     }
-    if let Some((number, title)) = subject.strip_prefix("Merged PR ").and_then(|s| s.split_once(": ")) {
+    if let Some((number, title)) =
+        subject.strip_prefix("Merged PR ").and_then(|s| s.split_once(": "))
+    {
         found.number = number.parse().ok();
         found.title = title.to_owned();
         found.body = without_trailers(rest);
@@ -120,7 +122,11 @@ fn names_target(subject: &str) -> bool {
     };
     let name = rest.trim_start_matches('\'').split('\'').next().unwrap_or("");
     let name = name.rsplit_once('/').map_or(name, |(remote, last)| {
-        if matches!(remote, "origin" | "upstream") || remote.ends_with("/origin") { last } else { name }
+        if matches!(remote, "origin" | "upstream") || remote.ends_with("/origin") {
+            last
+        } else {
+            name
+        }
     });
     // `8.1.x`, `v2-stable`: a branch of releases.
     let plain = name.trim_start_matches('v');
@@ -131,8 +137,19 @@ fn names_target(subject: &str) -> bool {
 
 fn is_trailer(line: &str) -> bool {
     const NAMES: [&str; 14] = [
-        "signed-off-by", "co-authored-by", "co-developed-by", "reviewed-by", "acked-by", "tested-by",
-        "reported-by", "suggested-by", "approved-by", "change-id", "reviewed-on", "cc", "git-svn-id",
+        "signed-off-by",
+        "co-authored-by",
+        "co-developed-by",
+        "reviewed-by",
+        "acked-by",
+        "tested-by",
+        "reported-by",
+        "suggested-by",
+        "approved-by",
+        "change-id",
+        "reviewed-on",
+        "cc",
+        "git-svn-id",
         "see merge request",
     ];
     let lower = line.trim().to_ascii_lowercase();
@@ -155,7 +172,10 @@ mod tests {
     #[track_caller]
     fn check(message: &str, number: Option<u64>, title: &str, body: &str) {
         let found = merge_message(message);
-        assert_eq!((found.number, found.title.as_str(), found.body.as_str()), (number, title, body));
+        assert_eq!(
+            (found.number, found.title.as_str(), found.body.as_str()),
+            (number, title, body)
+        );
         assert!(!found.merges_target, "{message}");
     }
 
@@ -163,10 +183,20 @@ mod tests {
     fn merges_of_many_hosts() {
         check("Merge pull request #12 from o/b\n\nFix it\n\nMore.\n", Some(12), "Fix it", "More.");
         check("Merge pull request #12 from o/b\n", Some(12), "", "");
-        check("Merge branch 'x' into 'main'\n\nFix it\n\nCloses #3\n\nSee merge request g/p!12\n", Some(12), "Fix it", "Closes #3");
+        check(
+            "Merge branch 'x' into 'main'\n\nFix it\n\nCloses #3\n\nSee merge request g/p!12\n",
+            Some(12),
+            "Fix it",
+            "Closes #3",
+        );
         check("Merge branch 'x' into 'main'\n\nSee merge request g/p!12\n", Some(12), "", "");
         check("Merged in fix-it (pull request #7)\n\nFix it\n", Some(7), "Fix it", "");
-        check("Merge pull request 'Fix it' (#9) from x into main\n\nMore.\nSigned-off-by: A <a@b>", Some(9), "Fix it", "More.");
+        check(
+            "Merge pull request 'Fix it' (#9) from x into main\n\nMore.\nSigned-off-by: A <a@b>",
+            Some(9),
+            "Fix it",
+            "More.",
+        );
         check("Merged PR 4: Fix it\n\nMore.", Some(4), "Fix it", "More.");
         check("Auto merge of #5 - a:b, r=c\n\nFix it\n", Some(5), "Fix it", "");
         check("Merge branch 'topic'\n", None, "", "");
@@ -175,10 +205,22 @@ mod tests {
 
     #[test]
     fn merges_of_the_target() {
-        for subject in ["Merge branch 'main'", "Merge branch 'master' of github.com:o/r into x", "Merge remote-tracking branch 'origin/main' into x", "Merge tag 'v1.2'", "Merge branch '8.1.x'", "Merge branch 'release/2' into main"] {
+        for subject in [
+            "Merge branch 'main'",
+            "Merge branch 'master' of github.com:o/r into x",
+            "Merge remote-tracking branch 'origin/main' into x",
+            "Merge tag 'v1.2'",
+            "Merge branch '8.1.x'",
+            "Merge branch 'release/2' into main",
+        ] {
             assert!(merge_message(subject).merges_target, "{subject}");
         }
-        for subject in ["Merge branch 'fix/main'", "Merge pull request #1 from o/main", "Merge branch 'mainline'", "Merge branch '123-fix-it'"] {
+        for subject in [
+            "Merge branch 'fix/main'",
+            "Merge pull request #1 from o/main",
+            "Merge branch 'mainline'",
+            "Merge branch '123-fix-it'",
+        ] {
             assert!(!merge_message(subject).merges_target, "{subject}");
         }
     }
@@ -186,7 +228,10 @@ mod tests {
     #[test]
     fn squashes() {
         let found = squash_message("Fix it (#12)\n\n* more\n\nCo-authored-by: A <a@b>\n");
-        assert_eq!((found.number, found.title.as_str(), found.body.as_str()), (Some(12), "Fix it", "* more"));
+        assert_eq!(
+            (found.number, found.title.as_str(), found.body.as_str()),
+            (Some(12), "Fix it", "* more")
+        );
         assert_eq!(squash_message("Fix (12)").number, None);
         assert_eq!(squash_message("Fix #12").number, None);
         assert_eq!(squash_message("Merged PR 4: Fix it").number, Some(4));

@@ -189,7 +189,8 @@ impl SeedExample {
         if split_repository_name(&self.repo).is_none() {
             return Err(SeedProblem::Repository { repo: self.repo.clone() });
         }
-        let commits = [Some(&self.base_commit), Some(&self.head_commit), self.merge_commit.as_ref()];
+        let commits =
+            [Some(&self.base_commit), Some(&self.head_commit), self.merge_commit.as_ref()];
         for commit in commits.into_iter().flatten() {
             if commit.parse::<ObjectId>().is_err() {
                 return Err(SeedProblem::Commit { commit: commit.clone() });

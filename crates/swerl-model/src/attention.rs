@@ -41,7 +41,12 @@ pub(crate) enum View<'a> {
     #[cfg(feature = "flex")]
     Fused(Arc<Plan>),
     /// As `within`; the rotated keys and the values are pushed to `kept`.
-    Prefill { batch: usize, rotary: &'a Rotary, within: Box<View<'a>>, kept: &'a mut Vec<LayerPrompt> },
+    Prefill {
+        batch: usize,
+        rotary: &'a Rotary,
+        within: Box<View<'a>>,
+        kept: &'a mut Vec<LayerPrompt>,
+    },
     /// One token per row; `mask` is additive over prompt tokens, `[P, 1, 1, Tp]`.
     Decode { rotary: &'a Rotary, mask: &'a Tensor<4>, cache: &'a mut LayerCache, samples: usize },
 }
@@ -135,15 +140,14 @@ fn attend_cached(q: Tensor<4>, cache: &LayerCache, mask: &Tensor<4>, samples: us
     let ts = own_k.dims()[2];
     let rep = h / kv;
     // [P, KV, samples * rep, h]: all samples of a prompt read its keys in one product.
-    let shared = q
-        .clone()
-        .reshape([prompts, samples, kv, rep, hd])
-        .swap_dims(1, 2)
-        .reshape([prompts, kv, samples * rep, hd]);
+    let shared = q.clone().reshape([prompts, samples, kv, rep, hd]).swap_dims(1, 2).reshape([
+        prompts,
+        kv,
+        samples * rep,
+        hd,
+    ]);
     let to_rows = |x: Tensor<4>, last: usize| {
-        x.reshape([prompts, kv, samples, rep, last])
-            .swap_dims(1, 2)
-            .reshape([rows, kv, rep, last])
+        x.reshape([prompts, kv, samples, rep, last]).swap_dims(1, 2).reshape([rows, kv, rep, last])
     };
     let over_prompt = shared.matmul(cache.prompt.k.clone().transpose()) + mask.clone();
     let over_own = q.reshape([rows, kv, rep, hd]).matmul(own_k.transpose());

@@ -128,7 +128,8 @@ impl LayerCache {
 
 /// Row numbers as an index tensor.
 pub(crate) fn index(rows: &[usize], device: &Device) -> Tensor<1, Int> {
-    let ids: Vec<i32> = rows.iter().map(|&r| i32::try_from(r).expect("row numbers fit i32")).collect();
+    let ids: Vec<i32> =
+        rows.iter().map(|&r| i32::try_from(r).expect("row numbers fit i32")).collect();
     let len = ids.len();
     Tensor::from_data(TensorData::new(ids, [len]), (device, DType::I32))
 }

@@ -103,11 +103,15 @@ impl CausalLm {
     /// # Panics
     /// If there is no prompt or an empty one.
     pub fn prefill(&self, prompts: &[Vec<u32>]) -> (PromptCache, Tensor<2>) {
-        assert!(prompts.iter().all(|p| !p.is_empty()) && !prompts.is_empty(), "prompts are not empty");
+        assert!(
+            prompts.iter().all(|p| !p.is_empty()) && !prompts.is_empty(),
+            "prompts are not empty"
+        );
         let device = self.device();
         let lens: Vec<usize> = prompts.iter().map(Vec::len).collect();
         let len = lens.iter().copied().max().unwrap_or(0);
-        let positions: Vec<u32> = (0..len).map(|p| u32::try_from(p).expect("positions fit u32")).collect();
+        let positions: Vec<u32> =
+            (0..len).map(|p| u32::try_from(p).expect("positions fit u32")).collect();
         let rotary = Rotary::new(&frequencies(&self.config), &positions, 1, &device);
         let mask = mask::causal(len, &device);
         let rows: Vec<Row> = prompts
@@ -121,8 +125,12 @@ impl CausalLm {
         let within = self.causal_view(&rows, &rotary, &mask);
         let tokens: Vec<u32> = rows.iter().flat_map(|r| r.tokens.iter().copied()).collect();
         let mut kept = Vec::with_capacity(self.layers.len());
-        let mut view =
-            View::Prefill { batch: rows.len(), rotary: &rotary, within: Box::new(within), kept: &mut kept };
+        let mut view = View::Prefill {
+            batch: rows.len(),
+            rotary: &rotary,
+            within: Box::new(within),
+            kept: &mut kept,
+        };
         let x = self.blocks(self.embed(&tokens), &mut view);
         let last: Vec<usize> = lens.iter().enumerate().map(|(p, l)| p * len + l - 1).collect();
         let logits = self.logits(x.select(0, index(&last, &device)));
@@ -154,7 +162,8 @@ impl CausalLm {
         let mut x = self.embed(tokens);
         let samples = cache.samples;
         for (block, layer) in self.layers.iter().zip(&mut cache.layers) {
-            let mut view = View::Decode { rotary: &rotary, mask: &cache.mask, cache: layer, samples };
+            let mut view =
+                View::Decode { rotary: &rotary, mask: &cache.mask, cache: layer, samples };
             x = block.forward(x, &mut view);
         }
         cache.generated += 1;

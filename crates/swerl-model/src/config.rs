@@ -158,7 +158,9 @@ impl ModelConfig {
     pub fn validate(&self) -> Result<(), String> {
         let (h, kv) = (self.num_attention_heads, self.num_key_value_heads);
         if h == 0 || kv == 0 || !h.is_multiple_of(kv) {
-            return Err(format!("num_attention_heads {h} is not a multiple of num_key_value_heads {kv}"));
+            return Err(format!(
+                "num_attention_heads {h} is not a multiple of num_key_value_heads {kv}"
+            ));
         }
         if self.head_dim == 0 || !self.head_dim.is_multiple_of(2) {
             return Err(format!("head_dim {} is not a positive even number", self.head_dim));
@@ -210,7 +212,9 @@ impl ModelConfig {
             (Some("LlamaForCausalLM"), _) | (None, Some("llama")) => {}
             (a, m) => {
                 let name = a.or(m).unwrap_or("none");
-                return refuse(format!("architecture {name} is not supported; LlamaForCausalLM is"));
+                return refuse(format!(
+                    "architecture {name} is not supported; LlamaForCausalLM is"
+                ));
             }
         }
         if raw.attention_bias || raw.mlp_bias {
@@ -234,7 +238,11 @@ impl ModelConfig {
                         "rope original_max_position_embeddings",
                     )?,
                 }),
-                Some(other) => return refuse(format!("rope_type {other} is not supported; default and llama3 are")),
+                Some(other) => {
+                    return refuse(format!(
+                        "rope_type {other} is not supported; default and llama3 are"
+                    ));
+                }
             },
         };
         if raw.num_attention_heads == 0 {
@@ -300,7 +308,8 @@ mod tests {
             ("\"llama3\"", "\"yarn\"", "yarn"),
             ("\"num_key_value_heads\": 8", "\"num_key_value_heads\": 7", "num_key_value_heads 7"),
         ] {
-            let Err(Problem::Option(reason)) = ModelConfig::from_json(&base.replace(from, to)) else {
+            let Err(Problem::Option(reason)) = ModelConfig::from_json(&base.replace(from, to))
+            else {
                 panic!("{to} is refused")
             };
             assert!(reason.contains(named), "{reason}");

@@ -181,10 +181,15 @@ impl<C: CheckpointStrategy> FusedBackend for Autodiff<Flex, C> {
         v: FloatTensor<Self>,
         plan: Arc<Plan>,
     ) -> FloatTensor<Self> {
-        match AttentionBackward.prepare::<C>([q.node(), k.node(), v.node()]).compute_bound().stateful() {
+        match AttentionBackward
+            .prepare::<C>([q.node(), k.node(), v.node()])
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => {
                 let shape = q.shape();
-                let inputs = [q.into_primitive(), k.into_primitive(), v.into_primitive()].map(|x| values(&x));
+                let inputs = [q.into_primitive(), k.into_primitive(), v.into_primitive()]
+                    .map(|x| values(&x));
                 let (out, lse) = attention::forward(&inputs[0], &inputs[1], &inputs[2], &plan);
                 let state = AttentionState {
                     inputs: Arc::new(inputs),
@@ -206,29 +211,40 @@ impl<C: CheckpointStrategy> FusedBackend for Autodiff<Flex, C> {
     fn rms_norm(x: FloatTensor<Self>, gamma: FloatTensor<Self>, eps: f32) -> FloatTensor<Self> {
         match NormBackward.prepare::<C>([x.node(), gamma.node()]).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
-                let (x, gamma) = (x.into_primitive().to_contiguous(), gamma.into_primitive().to_contiguous());
+                let (x, gamma) =
+                    (x.into_primitive().to_contiguous(), gamma.into_primitive().to_contiguous());
                 let out = Flex::rms_norm(x.clone(), gamma.clone(), eps);
                 prep.finish((x, gamma, eps), out)
             }
-            OpsKind::UnTracked(prep) => prep.finish(Flex::rms_norm(x.into_primitive(), gamma.into_primitive(), eps)),
+            OpsKind::UnTracked(prep) => {
+                prep.finish(Flex::rms_norm(x.into_primitive(), gamma.into_primitive(), eps))
+            }
         }
     }
 
     fn swiglu(gate: FloatTensor<Self>, up: FloatTensor<Self>) -> FloatTensor<Self> {
         match SwigluBackward.prepare::<C>([gate.node(), up.node()]).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
-                let (gate, up) = (gate.into_primitive().to_contiguous(), up.into_primitive().to_contiguous());
+                let (gate, up) =
+                    (gate.into_primitive().to_contiguous(), up.into_primitive().to_contiguous());
                 let out = Flex::swiglu(gate.clone(), up.clone());
                 prep.finish((gate, up), out)
             }
-            OpsKind::UnTracked(prep) => prep.finish(Flex::swiglu(gate.into_primitive(), up.into_primitive())),
+            OpsKind::UnTracked(prep) => {
+                prep.finish(Flex::swiglu(gate.into_primitive(), up.into_primitive()))
+            }
         }
     }
 }
 
 /// `softmax(rot(q) rot(k)^T / sqrt(h)) v` for `q` `[N, H h]`, `k` and `v` `[N, KV h]`, where `plan`
 /// says which of the `N` tokens see which and at what position each stands. `[N, H h]`.
-pub(crate) fn rotary_attention(q: Tensor<2>, k: Tensor<2>, v: Tensor<2>, plan: Arc<Plan>) -> Tensor<2> {
+pub(crate) fn rotary_attention(
+    q: Tensor<2>,
+    k: Tensor<2>,
+    v: Tensor<2>,
+    plan: Arc<Plan>,
+) -> Tensor<2> {
     Tensor::from_dispatch(<Dispatch as FusedBackend>::rotary_attention(
         q.into_dispatch(),
         k.into_dispatch(),
@@ -239,10 +255,17 @@ pub(crate) fn rotary_attention(q: Tensor<2>, k: Tensor<2>, v: Tensor<2>, plan: A
 
 /// `x / sqrt(mean(x^2) + eps) * gamma` over the last axis; `x` is `[N, d]`, `gamma` `[d]`.
 pub(crate) fn rms_norm(x: Tensor<2>, gamma: Tensor<1>, eps: f32) -> Tensor<2> {
-    Tensor::from_dispatch(<Dispatch as FusedBackend>::rms_norm(x.into_dispatch(), gamma.into_dispatch(), eps))
+    Tensor::from_dispatch(<Dispatch as FusedBackend>::rms_norm(
+        x.into_dispatch(),
+        gamma.into_dispatch(),
+        eps,
+    ))
 }
 
 /// `gate * sigmoid(gate) * up`, elementwise, `[N, f]`.
 pub(crate) fn swiglu(gate: Tensor<2>, up: Tensor<2>) -> Tensor<2> {
-    Tensor::from_dispatch(<Dispatch as FusedBackend>::swiglu(gate.into_dispatch(), up.into_dispatch()))
+    Tensor::from_dispatch(<Dispatch as FusedBackend>::swiglu(
+        gate.into_dispatch(),
+        up.into_dispatch(),
+    ))
 }

@@ -1,5 +1,8 @@
 #![cfg_attr(all(feature = "decoder", feature = "flex"), doc = include_str!("../README.md"))]
-#![cfg_attr(not(all(feature = "decoder", feature = "flex")), doc = "Llama-family decoders on Burn.")]
+#![cfg_attr(
+    not(all(feature = "decoder", feature = "flex")),
+    doc = "Llama-family decoders on Burn."
+)]
 //!
 //! # Modules by what they do
 //!

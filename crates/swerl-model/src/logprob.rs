@@ -42,13 +42,19 @@ impl Head {
                 log_probs.extend(log_prob);
                 entropies.extend(entropy);
             }
-            let tensor = |v: Vec<f32>| Tensor::from_data(TensorData::new(v, [tokens.len()]), (&hidden.device(), DType::F32));
+            let tensor = |v: Vec<f32>| {
+                Tensor::from_data(
+                    TensorData::new(v, [tokens.len()]),
+                    (&hidden.device(), DType::F32),
+                )
+            };
             return (tensor(log_probs), tensor(entropies));
         }
         let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
         for (start, len) in chunks(tokens.len()) {
             let log_p = self.log_softmax(hidden.clone().narrow(0, start, len));
-            let picked = log_p.clone().gather(1, column(&tokens[start..start + len], &hidden.device()));
+            let picked =
+                log_p.clone().gather(1, column(&tokens[start..start + len], &hidden.device()));
             let plogp = (log_p.clone().exp() * log_p).sum_dim(1);
             log_probs.push(picked.squeeze_dim::<1>(1));
             entropies.push(plogp.neg().squeeze_dim::<1>(1));
@@ -71,7 +77,12 @@ impl Head {
             let h = hidden.clone().narrow(0, start, len);
             let tokens = &tokens[start..start + len];
             let part = |x: &Tensor<1>| x.clone().narrow(0, start, len);
-            let dz = self.logit_gradient(h.clone(), tokens, part(a), entropy.map(|(b, e)| (part(b), part(e))));
+            let dz = self.logit_gradient(
+                h.clone(),
+                tokens,
+                part(a),
+                entropy.map(|(b, e)| (part(b), part(e))),
+            );
             parts.push(dz.clone().matmul(self.weight.clone()));
             let dw = dz.transpose().matmul(h);
             weight = Some(match weight {
@@ -133,7 +144,8 @@ fn chunks(rows: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 fn column(tokens: &[u32], device: &Device) -> Tensor<2, Int> {
-    let ids: Vec<i32> = tokens.iter().map(|&t| i32::try_from(t).expect("token ids fit i32")).collect();
+    let ids: Vec<i32> =
+        tokens.iter().map(|&t| i32::try_from(t).expect("token ids fit i32")).collect();
     let shape = [ids.len(), 1];
     Tensor::from_data(TensorData::new(ids, shape), (device, DType::I32))
 }

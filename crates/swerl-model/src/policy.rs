@@ -33,7 +33,12 @@ impl CausalLm {
             (self.config().vocab_size, self.config().max_position_embeddings);
         for (number, row) in batch.rows.iter().enumerate() {
             if let Some(index) = row.tokens.iter().position(|&t| t as usize >= vocabulary) {
-                return Err(PolicyError::Token { row: number, index, token: row.tokens[index], vocabulary });
+                return Err(PolicyError::Token {
+                    row: number,
+                    index,
+                    token: row.tokens[index],
+                    vocabulary,
+                });
             }
             let last = row.positions.iter().copied().max().unwrap_or(0);
             if last as usize >= context {
@@ -72,7 +77,11 @@ impl Policy for CausalLm {
         Ok(TokenScores { log_prob, entropy })
     }
 
-    fn backward(&self, batch: &TokenBatch, upstream: &TokenScores) -> Result<GradientsParams, PolicyError> {
+    fn backward(
+        &self,
+        batch: &TokenBatch,
+        upstream: &TokenScores,
+    ) -> Result<GradientsParams, PolicyError> {
         let upstream = upstream.clone();
         self.score_backward(batch, &mut |_| Ok(upstream.clone()))
     }
@@ -84,7 +93,9 @@ impl Policy for CausalLm {
     ) -> Result<GradientsParams, PolicyError> {
         let tokens = self.check(batch)?;
         if !self.device().is_autodiff() {
-            return Err(PolicyError::Unsupported { what: "gradients of a model outside an autodiff device" });
+            return Err(PolicyError::Unsupported {
+                what: "gradients of a model outside an autodiff device",
+            });
         }
         let hidden = self.target_hidden(batch);
         let plain = hidden.clone().inner();

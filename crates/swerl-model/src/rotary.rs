@@ -30,8 +30,7 @@ pub(crate) fn frequencies(config: &ModelConfig) -> Vec<f64> {
         } else if periods > s.high_freq_factor {
             w
         } else {
-            let smooth =
-                (periods - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+            let smooth = (periods - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
             (1.0 - smooth) * w / s.factor + smooth * w
         }
     };
@@ -43,8 +42,10 @@ impl Rotary {
     pub(crate) fn new(freq: &[f64], positions: &[u32], rows: usize, device: &Device) -> Self {
         let half = freq.len();
         let len = positions.len() / rows;
-        let (mut cos, mut sin) =
-            (Vec::with_capacity(positions.len() * half), Vec::with_capacity(positions.len() * half));
+        let (mut cos, mut sin) = (
+            Vec::with_capacity(positions.len() * half),
+            Vec::with_capacity(positions.len() * half),
+        );
         for &p in positions {
             for &w in freq {
                 let (s, c) = (f64::from(p) * w).sin_cos();

@@ -52,8 +52,8 @@ impl Tokenizer {
         for name in ["generation_config.json", "config.json"] {
             let path = folder.join(name);
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
-            let config: EosOnly = serde_json::from_str(&text)
-                .map_err(|source| ModelError::Json { path, source })?;
+            let config: EosOnly =
+                serde_json::from_str(&text).map_err(|source| ModelError::Json { path, source })?;
             eos = match config.eos_token_id {
                 Some(Eos::One(id)) => vec![id],
                 Some(Eos::Many(ids)) => ids,

@@ -67,7 +67,10 @@ impl CausalLm {
             }
         }
         problems.extend(
-            place.keys().filter(|n| !names::is_ignorable(n)).map(|n| format!("tensor {n} is unexpected")),
+            place
+                .keys()
+                .filter(|n| !names::is_ignorable(n))
+                .map(|n| format!("tensor {n} is unexpected")),
         );
         if problems.is_empty() {
             Ok(model)

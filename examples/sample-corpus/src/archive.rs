@@ -12,6 +12,7 @@ use flate2::{Compression, GzBuilder};
 
 use crate::error::CorpusError;
 use crate::events::{Event, civil};
+use crate::parallel;
 
 /// The number of the first event.
 const FIRST_ID: u64 = 36_000_000_000;
@@ -23,20 +24,23 @@ const FIRST_ID: u64 = 36_000_000_000;
 pub(crate) fn write(folder: &Path, mut events: Vec<Event>) -> Result<(usize, usize), CorpusError> {
     events.sort_by_key(|event| event.time);
     let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok((0, 0)) };
-    let hours = first.time.div_euclid(3600)..=last.time.div_euclid(3600);
-    let mut next = 0;
-    let mut count = 0;
-    for hour in hours {
-        let (year, month, day) = civil(hour.div_euclid(24));
-        let name = format!("{year:04}-{month:02}-{day:02}-{}.json.gz", hour.rem_euclid(24));
-        let here = events[next..].partition_point(|event| event.time.div_euclid(3600) <= hour);
-        let path = folder.join(name);
-        write_hour(&path, &events[next..next + here], FIRST_ID + next as u64)
-            .map_err(|source| CorpusError::Io { action: "write", path, source })?;
-        next += here;
-        count += 1;
-    }
-    Ok((count, events.len()))
+    let hours: Vec<i64> = (first.time.div_euclid(3600)..=last.time.div_euclid(3600)).collect();
+    let end = |hour: i64| events.partition_point(|event| event.time.div_euclid(3600) <= hour);
+    let written = parallel::run(
+        hours.len(),
+        |index| {
+            let hour = hours[index];
+            let (start, end) = (end(hour - 1), end(hour));
+            let (year, month, day) = civil(hour.div_euclid(24));
+            let name = format!("{year:04}-{month:02}-{day:02}-{}.json.gz", hour.rem_euclid(24));
+            let path = folder.join(name);
+            write_hour(&path, &events[start..end], FIRST_ID + start as u64)
+                .map_err(|source| CorpusError::Io { action: "write", path, source })
+        },
+        |_| {},
+    );
+    written.into_iter().collect::<Result<(), CorpusError>>()?;
+    Ok((hours.len(), events.len()))
 }
 
 fn write_hour(path: &Path, events: &[Event], first_id: u64) -> io::Result<()> {

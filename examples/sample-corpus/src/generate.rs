@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::CorpusError;
+use crate::events::{Event, events};
 use crate::history::history;
 use crate::names::NamePool;
-use crate::plan::{Counts, build, slot_seconds};
+use crate::plan::{Counts, Plan, build, slot_seconds};
 use crate::random::Stream;
 use crate::report::{CorpusReport, RepositoryReport, Side, common_words};
 use crate::template::Language;
-use crate::{archive, events, git};
+use crate::{archive, git, parallel};
 
 /// What to make.
 #[derive(Clone, Debug)]
@@ -82,12 +83,13 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Corpu
     move |source| CorpusError::Io { action, path, source }
 }
 
-/// The fixes of every repository: shares of the total, the remainder to the first ones.
+/// The fixes of every repository: shares of the total, the remainder to the last ones, so that a
+/// small corpus has something held out.
 fn shares(total: usize) -> Vec<usize> {
     let mut shares: Vec<usize> =
         REPOSITORIES.iter().map(|(_, _, sixtieths)| total * sixtieths / 60).collect();
     let missing = total - shares.iter().sum::<usize>();
-    for share in shares.iter_mut().take(missing) {
+    for share in shares.iter_mut().rev().take(missing) {
         *share += 1;
     }
     shares
@@ -108,9 +110,7 @@ fn write(
 
     let mut pool = NamePool::default();
     let (mut train, mut held_out) = (Side::default(), Side::default());
-    let mut reports = Vec::new();
-    let mut all_events = Vec::new();
-    let mut done = 0;
+    let mut plans = Vec::new();
     for (index, (&(language, is_held_out, _), &counts)) in
         REPOSITORIES.iter().zip(&counts).enumerate()
     {
@@ -125,15 +125,21 @@ fn write(
             build(language, is_held_out, counts, slot * busiest / jobs, &mut stream, &mut pool);
         let side = if is_held_out { &mut held_out } else { &mut train };
         side.add(&plan, &common_words(language));
-        reports.push(RepositoryReport::new(&plan));
-
-        let history = history(&plan);
-        let repository = folder.join("repos").join(format!("{}.git", plan.name));
-        let marked = git::import(&repository, &history.stream, history.marks, &history.references)?;
-        all_events.extend(events::events(&plan, &history.commits(&marked)));
-        done += counts.fixes;
-        progress(done, total);
+        plans.push(plan);
     }
+
+    let mut done = 0;
+    let imported = parallel::run(
+        plans.len(),
+        |index| import(folder, &plans[index]),
+        |index| {
+            done += plans[index].fixes();
+            progress(done, total);
+        },
+    );
+    let imported: Result<Vec<Vec<Event>>, CorpusError> = imported.into_iter().collect();
+    let reports = plans.iter().map(RepositoryReport::new).collect();
+    let all_events = imported?.into_iter().flatten().collect();
     let (hours, events) = archive::write(&event_folder, all_events)?;
     let mut report = CorpusReport::new(options.seed, reports, &train, &held_out);
     report.events = events;
@@ -141,4 +147,12 @@ fn write(
     let path = folder.join("corpus.json");
     fs::write(&path, report.to_json()).map_err(io("write", &path))?;
     Ok(report)
+}
+
+/// Makes the repository of a plan; gives its events.
+fn import(folder: &Path, plan: &Plan) -> Result<Vec<Event>, CorpusError> {
+    let history = history(plan);
+    let repository = folder.join("repos").join(format!("{}.git", plan.name));
+    let marked = git::import(&repository, &history.stream, history.marks, &history.references)?;
+    Ok(events(plan, &history.commits(&marked)))
 }

@@ -5,6 +5,9 @@
 
 use crate::plan::{Account, Job, JobKind, Plan};
 
+const MAIN: &str = "refs/heads/main";
+const BRANCH: &str = "refs/heads/branch";
+
 /// A history in the form `git fast-import` reads.
 pub(crate) struct History {
     pub(crate) stream: Vec<u8>,
@@ -55,6 +58,7 @@ struct Writer {
 impl Writer {
     fn commit(
         &mut self,
+        reference: &str,
         author: &Account,
         time: i64,
         message: &str,
@@ -64,7 +68,7 @@ impl Writer {
         self.marks += 1;
         let (login, email, mark) = (&author.login, email(author), self.marks);
         let mut text = format!(
-            "commit refs/heads/main\nmark :{mark}\n\
+            "commit {reference}\nmark :{mark}\n\
              author {login} <{email}> {time} +0000\n\
              committer {login} <{email}> {time} +0000\n\
              data {}\n{message}\n",
@@ -102,7 +106,7 @@ pub(crate) fn history(plan: &Plan) -> History {
     let mut writer = Writer { stream: Vec::new(), marks: 0 };
     let initial: Vec<(&str, &str)> =
         plan.initial.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let root = writer.commit(&plan.owner, plan.created, "First files\n", &[], &initial);
+    let root = writer.commit(MAIN, &plan.owner, plan.created, "First files\n", &[], &initial);
     let (mut main, mut heads, mut merges) = (vec![root], Vec::new(), Vec::new());
     let mut references = Vec::new();
     for job in &plan.jobs {
@@ -111,7 +115,7 @@ pub(crate) fn history(plan: &Plan) -> History {
         let tip = *main.last().expect("there is a root commit");
         let message = commit_message(job);
         if job.kind == JobKind::Push {
-            let mark = writer.commit(&job.author, job.closed, &message, &[tip], &files);
+            let mark = writer.commit(MAIN, &job.author, job.closed, &message, &[tip], &files);
             main.push(mark);
             heads.push(mark);
             merges.push(None);
@@ -121,21 +125,21 @@ pub(crate) fn history(plan: &Plan) -> History {
         if let Some(draft) = &job.draft {
             let files = [(job.changes[0].path.as_str(), draft.as_str())];
             let message = format!("{}\n", job.title);
-            parent = writer.commit(&job.author, job.opened, &message, &[parent], &files);
+            parent = writer.commit(BRANCH, &job.author, job.opened, &message, &[parent], &files);
         }
-        let head = writer.commit(&job.author, job.opened, &message, &[parent], &files);
+        let head = writer.commit(BRANCH, &job.author, job.opened, &message, &[parent], &files);
         heads.push(head);
         references.push((format!("refs/pull/{}/head", job.number), head));
         let merge = job.kind.lands().then(|| {
             let message = merge_message(job);
-            writer.commit(&job.closer, job.closed, &message, &[tip, head], &files)
+            writer.commit(MAIN, &job.closer, job.closed, &message, &[tip, head], &files)
         });
         main.extend(merge);
         merges.push(merge);
     }
     let Writer { mut stream, marks } = writer;
-    // Every commit went to the main branch with its parents named; this sets where it ends.
-    let tip = main.last().expect("there is a root commit");
-    stream.extend_from_slice(format!("reset refs/heads/main\nfrom :{tip}\n\ndone\n").as_bytes());
+    // The branches were one scratch reference, which is dropped; their names come afterwards.
+    let none = "0".repeat(40);
+    stream.extend_from_slice(format!("reset {BRANCH}\nfrom {none}\n\ndone\n").as_bytes());
     History { stream, marks, references, main, heads, merges }
 }

@@ -38,6 +38,7 @@ mod generate;
 mod git;
 mod history;
 mod names;
+mod parallel;
 mod plan;
 mod random;
 mod report;

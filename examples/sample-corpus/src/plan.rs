@@ -160,3 +160,10 @@ pub(crate) struct Plan {
     /// How many source files there are, constants aside.
     pub(crate) source_files: usize,
 }
+
+impl Plan {
+    /// How many merged bug fixes with an issue there are.
+    pub(crate) fn fixes(&self) -> usize {
+        self.jobs.iter().filter(|job| job.kind.noise().is_none()).count()
+    }
+}

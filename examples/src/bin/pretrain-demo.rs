@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use burn::module::{Module, ModuleVisitor, Param};
-use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use clap::Parser;
 use swerl_examples::pretrain::document;
+use swerl_grpo::OptimizerRule;
 use swerl_grpo::batch::{Row, Target, TokenBatch};
+use swerl_grpo::optimizer::{DecayOn, clip_global_norm};
 use swerl_grpo::policy::{Policy, TokenScores};
 use swerl_model::{CausalLm, ModelConfig, StoredDtype, Tokenizer};
 
@@ -22,9 +22,9 @@ struct Arguments {
     /// Where to write the model folder; must not exist.
     #[arg(long)]
     out: PathBuf,
-    /// Minutes of training.
-    #[arg(long, default_value_t = 60.0)]
-    minutes: f64,
+    /// Steps of training.
+    #[arg(long, default_value_t = 5000)]
+    steps: u64,
     /// Tokens in a step.
     #[arg(long, default_value_t = 1536)]
     batch_tokens: usize,
@@ -66,7 +66,12 @@ fn batch(examples: &[Example]) -> (TokenBatch, Vec<f32>) {
     let (mut rows, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for (r, e) in examples.iter().enumerate() {
         for i in 0..e.tokens.len() - 1 {
-            targets.push(Target { row: r as u32, index: i as u32, token: e.tokens[i + 1], sample: r as u32 });
+            targets.push(Target {
+                row: r as u32,
+                index: i as u32,
+                token: e.tokens[i + 1],
+                sample: r as u32,
+            });
             weights.push(if i + 1 >= e.given && e.given > 0 { 1.0 } else { READ_WEIGHT });
         }
         rows.push(Row::plain(e.tokens.clone()));
@@ -74,26 +79,12 @@ fn batch(examples: &[Example]) -> (TokenBatch, Vec<f32>) {
     (TokenBatch { samples: rows.len(), rows, targets, temperature: 1.0 }, weights)
 }
 
-struct SquaredNorm<'a>(&'a GradientsParams, f64);
-impl ModuleVisitor for SquaredNorm<'_> {
-    fn visit_float<const D: usize>(&mut self, p: &Param<Tensor<D>>) {
-        if let Some(g) = self.0.get::<D>(p.id) {
-            self.1 += f64::from(g.square().sum().into_scalar::<f32>());
-        }
-    }
-}
-struct Scale<'a>(&'a mut GradientsParams, f32);
-impl ModuleVisitor for Scale<'_> {
-    fn visit_float<const D: usize>(&mut self, p: &Param<Tensor<D>>) {
-        if let Some(g) = self.0.remove::<D>(p.id) {
-            self.0.register::<D>(p.id, g.mul_scalar(self.1));
-        }
-    }
-}
-
 /// Mean loss and share of exactly right greedy tokens on what is to be written.
 fn held_out(model: &CausalLm, tokenizer: &Tokenizer, seed: u64) -> anyhow::Result<(f64, f64)> {
-    let examples: Vec<Example> = (0..96).filter_map(|n| example(tokenizer, seed ^ 0xabcdef, n, false)).filter(|e| e.given > 0).collect();
+    let examples: Vec<Example> = (0..96)
+        .filter_map(|n| example(tokenizer, seed ^ 0xabcdef, n, false))
+        .filter(|e| e.given > 0)
+        .collect();
     let (batch, weights) = batch(&examples);
     let (log_probs, _) = model.score(&batch)?.to_host()?;
     let (mut sum, mut count) = (0.0, 0.0);
@@ -118,8 +109,15 @@ fn main() -> anyhow::Result<()> {
         .collect();
     let specials = ["<|end|>", "<|pad|>"];
     let tokenizer = Tokenizer::train(texts.iter().map(String::as_str), VOCAB, &specials)?;
-    let lens: Vec<usize> = (0..500).map(|n| example(&tokenizer, arguments.seed, n, false).map_or(999, |e| e.tokens.len())).collect();
-    eprintln!("vocabulary {}, mean text {:.0} tokens, too long {}", tokenizer.vocab_size(), lens.iter().sum::<usize>() as f64 / 500.0, lens.iter().filter(|&&l| l == 999).count());
+    let lens: Vec<usize> = (0..500)
+        .map(|n| example(&tokenizer, arguments.seed, n, false).map_or(999, |e| e.tokens.len()))
+        .collect();
+    eprintln!(
+        "vocabulary {}, mean text {:.0} tokens, too long {}",
+        tokenizer.vocab_size(),
+        lens.iter().sum::<usize>() as f64 / 500.0,
+        lens.iter().filter(|&&l| l == 999).count()
+    );
     let config = ModelConfig {
         vocab_size: tokenizer.vocab_size(),
         hidden_size: 128,
@@ -139,16 +137,20 @@ fn main() -> anyhow::Result<()> {
     let plain = Device::flex();
     plain.seed(arguments.seed);
     let mut model = CausalLm::new(&config, &plain.clone().autodiff());
-    let mut optimizer: ModuleOptimizer =
-        AdamWConfig::new().with_beta_2(0.95).with_epsilon(1e-8).with_weight_decay(0.05).init();
-    let mut curve = std::fs::File::create(arguments.out.with_extension("curve.csv")).context("curve file")?;
+    let rule = OptimizerRule {
+        beta2: 0.95,
+        eps: 1e-8,
+        weight_decay: 0.05,
+        decay_on: DecayOn::All,
+        ..OptimizerRule::default()
+    };
+    let mut optimizer = rule.build(&model);
+    let mut curve =
+        std::fs::File::create(arguments.out.with_extension("curve.csv")).context("curve file")?;
     writeln!(curve, "step,tokens,minutes,loss,held_out_loss,held_out_whole")?;
-    let (start, mut step, mut next, mut tokens) = (Instant::now(), 0u64, 0u64, 0usize);
-    loop {
-        let done = start.elapsed().as_secs_f64() / 60.0 / arguments.minutes;
-        if done >= 1.0 {
-            break;
-        }
+    let (start, mut next, mut tokens) = (Instant::now(), 0u64, 0usize);
+    for step in 0..arguments.steps {
+        let done = step as f64 / arguments.steps as f64;
         let warm = (step as f64 / 150.0).min(1.0);
         let decay = if done < 0.6 { 1.0 } else { 0.03 + 0.97 * (1.0 - (done - 0.6) / 0.4) };
         let lr = arguments.lr * warm * decay;
@@ -169,23 +171,23 @@ fn main() -> anyhow::Result<()> {
             Ok(TokenScores::from_host(upstream.clone(), vec![0.0; entropy.len()], &plain))
         })?;
         ensure!(loss.is_finite(), "loss is {loss} at step {step}");
-        let mut norm = SquaredNorm(&gradients, 0.0);
-        model.visit(&mut norm);
-        let norm = norm.1.sqrt();
-        if norm > 1.0 {
-            model.visit(&mut Scale(&mut gradients, (1.0 / norm) as f32));
-        }
+        let norm = clip_global_norm(&model, &mut gradients, 1.0)?;
         model = optimizer.step(lr, model, gradients);
         if step.is_multiple_of(100) {
             let (held, whole) = held_out(&model, &tokenizer, arguments.seed)?;
             let minutes = start.elapsed().as_secs_f64() / 60.0;
             writeln!(curve, "{step},{tokens},{minutes:.2},{loss:.4},{held:.4},{whole:.4}")?;
-            eprintln!("step {step} tokens {tokens} min {minutes:.1} loss {loss:.4} norm {norm:.2} held-out {held:.4} whole {whole:.4} lr {lr:.2e} {:.0} tok/s", tokens as f64 / start.elapsed().as_secs_f64());
+            eprintln!(
+                "step {step} tokens {tokens} min {minutes:.1} loss {loss:.4} norm {norm:.2} held-out {held:.4} whole {whole:.4} lr {lr:.2e} {:.0} tok/s",
+                tokens as f64 / start.elapsed().as_secs_f64()
+            );
         }
-        step += 1;
     }
     let (held, whole) = held_out(&model, &tokenizer, arguments.seed)?;
-    eprintln!("done: {step} steps, {tokens} tokens, held-out {held:.4}, whole {whole:.4}");
+    eprintln!(
+        "done: {} steps, {tokens} tokens, held-out {held:.4}, whole {whole:.4}",
+        arguments.steps
+    );
     model.save_folder(&arguments.out, StoredDtype::Bf16, Some(&tokenizer.to_json()?))?;
     Ok(())
 }

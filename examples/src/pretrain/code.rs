@@ -56,7 +56,8 @@ impl Source {
             };
         }
         let count = if small { 1 } else { 1 + r.below(3) };
-        let functions = (0..count).map(|_| function(r, language, if small { 2 } else { 4 })).collect();
+        let functions =
+            (0..count).map(|_| function(r, language, if small { 2 } else { 4 })).collect();
         Self { language, path, header, functions }
     }
 
@@ -75,7 +76,11 @@ impl Source {
 pub(super) fn name(r: &mut Random) -> String {
     if r.percent(6) {
         let len = 3 + r.below(5);
-        return (0..len).map(|i| *r.pick(if i % 2 == 0 { b"bdfgklmnprstvz" } else { b"aeiouaeiouaeio" }) as char).collect();
+        return (0..len)
+            .map(|i| {
+                *r.pick(if i % 2 == 0 { b"bdfgklmnprstvz" } else { b"aeiouaeiouaeio" }) as char
+            })
+            .collect();
     }
     let words = match r.below(10) {
         0..=2 => 1,
@@ -113,7 +118,9 @@ impl Scope {
             0..=5 => self.var(r),
             6 | 7 => number(r),
             8 => format!("{}.{}", self.var(r), r.pick(WORDS)),
-            _ => format!("{}[{}]", self.var(r), if r.percent(50) { number(r) } else { self.var(r) }),
+            _ => {
+                format!("{}[{}]", self.var(r), if r.percent(50) { number(r) } else { self.var(r) })
+            }
         }
     }
 
@@ -121,10 +128,14 @@ impl Scope {
         let python = self.language == Language::Python;
         match r.below(12) {
             0 | 1 => self.atom(r),
-            2..=4 => format!("{} {} {}", self.atom(r), r.pick(&["+", "-", "*", "/", "%"]), self.atom(r)),
+            2..=4 => {
+                format!("{} {} {}", self.atom(r), r.pick(&["+", "-", "*", "/", "%"]), self.atom(r))
+            }
             5 => format!("{}({})", name(r), self.atom(r)),
             6 => format!("{}({}, {})", name(r), self.atom(r), self.atom(r)),
-            7 if python => format!("{}({}, {})", r.pick(&["min", "max"]), self.atom(r), self.atom(r)),
+            7 if python => {
+                format!("{}({}, {})", r.pick(&["min", "max"]), self.atom(r), self.atom(r))
+            }
             7 => format!("{}.{}({})", self.var(r), r.pick(&["min", "max"]), self.atom(r)),
             8 if python => format!("len({})", self.var(r)),
             8 => format!("{}.len()", self.var(r)),
@@ -132,13 +143,27 @@ impl Scope {
             9 => format!("{}[{}..{}]", self.var(r), number(r), self.atom(r)),
             10 if python => format!("{}.get(\"{}\", {})", self.var(r), r.pick(WORDS), number(r)),
             10 => format!("{}.unwrap_or({})", self.var(r), number(r)),
-            _ => format!("({} {} {}) {} {}", self.atom(r), r.pick(&["+", "-"]), self.atom(r), r.pick(&["*", "/"]), self.atom(r)),
+            _ => format!(
+                "({} {} {}) {} {}",
+                self.atom(r),
+                r.pick(&["+", "-"]),
+                self.atom(r),
+                r.pick(&["*", "/"]),
+                self.atom(r)
+            ),
         }
     }
 
     fn condition(&self, r: &mut Random) -> String {
         let python = self.language == Language::Python;
-        let one = |r: &mut Random| format!("{} {} {}", self.atom(r), r.pick(&["<", ">", "<=", ">=", "==", "!="]), self.atom(r));
+        let one = |r: &mut Random| {
+            format!(
+                "{} {} {}",
+                self.atom(r),
+                r.pick(&["<", ">", "<=", ">=", "==", "!="]),
+                self.atom(r)
+            )
+        };
         match r.below(8) {
             0 if python => format!("{} is None", self.var(r)),
             1 if python => format!("{} is not None", self.var(r)),
@@ -172,7 +197,11 @@ impl Scope {
             }
             5 | 6 => {
                 let condition = self.condition(r);
-                out.push(if python { format!("{pad}if {condition}:") } else { format!("{pad}if {condition} {{") });
+                out.push(if python {
+                    format!("{pad}if {condition}:")
+                } else {
+                    format!("{pad}if {condition} {{")
+                });
                 let value = self.expr(r);
                 match r.below(3) {
                     0 => out.push(format!("{pad}    {} = {value}{end}", self.var(r))),
@@ -185,7 +214,11 @@ impl Scope {
             7 => {
                 let item = r.pick(WORDS).to_string();
                 let over = self.var(r);
-                out.push(if python { format!("{pad}for {item} in {over}:") } else { format!("{pad}for {item} in {over} {{") });
+                out.push(if python {
+                    format!("{pad}for {item} in {over}:")
+                } else {
+                    format!("{pad}for {item} in {over} {{")
+                });
                 self.names.push(item);
                 let op = r.pick(&["+=", "="]);
                 out.push(format!("{pad}    {} {op} {}{end}", self.var(r), self.expr(r)));
@@ -193,10 +226,20 @@ impl Scope {
                     out.push(format!("{pad}}}"));
                 }
             }
-            8 => out.push(format!("{pad}{}.{}({}){end}", self.var(r), r.pick(&["append", "push", "insert", "update", "remove"]), self.atom(r))),
+            8 => out.push(format!(
+                "{pad}{}.{}({}){end}",
+                self.var(r),
+                r.pick(&["append", "push", "insert", "update", "remove"]),
+                self.atom(r)
+            )),
             _ => {
                 let mark = if python { "#" } else { "//" };
-                out.push(format!("{pad}{mark} {} {} {}", r.pick(WORDS), r.pick(WORDS), r.pick(WORDS)));
+                out.push(format!(
+                    "{pad}{mark} {} {} {}",
+                    r.pick(WORDS),
+                    r.pick(WORDS),
+                    r.pick(WORDS)
+                ));
             }
         }
     }
@@ -211,14 +254,24 @@ fn function(r: &mut Random, language: Language, most: usize) -> Function {
             let mut list = params.clone();
             if r.percent(25) {
                 let last = list.len() - 1;
-                list[last] = format!("{}={}", params[last], if r.percent(30) { "None".to_owned() } else { number(r) });
+                list[last] = format!(
+                    "{}={}",
+                    params[last],
+                    if r.percent(30) { "None".to_owned() } else { number(r) }
+                );
             }
             format!("def {title}({}):", list.join(", "))
         }
         Language::Rust => {
-            const TYPES: &[&str] = &["i64", "usize", "f64", "&str", "&[i64]", "Option<i64>", "u32", "bool"];
-            let list: Vec<String> = params.iter().map(|p| format!("{p}: {}", r.pick(TYPES))).collect();
-            format!("pub fn {title}({}) -> {} {{", list.join(", "), r.pick(&["i64", "usize", "f64", "bool", "Option<i64>", "String"]))
+            const TYPES: &[&str] =
+                &["i64", "usize", "f64", "&str", "&[i64]", "Option<i64>", "u32", "bool"];
+            let list: Vec<String> =
+                params.iter().map(|p| format!("{p}: {}", r.pick(TYPES))).collect();
+            format!(
+                "pub fn {title}({}) -> {} {{",
+                list.join(", "),
+                r.pick(&["i64", "usize", "f64", "bool", "Option<i64>", "String"])
+            )
         }
     };
     let mut scope = Scope { language, names: params };

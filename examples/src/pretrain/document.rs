@@ -74,7 +74,12 @@ fn files(r: &mut Random, source: &Source, small: bool) -> String {
 fn quoted_function(r: &mut Random, small: bool) -> Document {
     let source = Source::random(r, small);
     let function = r.pick(&source.functions).clone();
-    let frames = ["Show `{}`.", "Quote the function `{}`.", "What does `{}` look like?", "Copy {} as it is."];
+    let frames = [
+        "Show `{}`.",
+        "Quote the function `{}`.",
+        "What does `{}` look like?",
+        "Copy {} as it is.",
+    ];
     let request = r.pick(&frames).replace("{}", &function.name);
     let files = files(r, &source, small);
     Document { given: dressed(r, &request, &files), wanted: function.lines.join("\n") + "\n" }
@@ -87,16 +92,29 @@ fn quoted_lines(r: &mut Random, small: bool) -> Document {
     let line = &function.lines[at];
     let next = function.lines.get(at + 1);
     let (request, wanted) = match (r.below(3), next) {
-        (0, Some(next)) => (format!("What follows `{}` in `{}`?", line.trim(), function.name), format!("{next}\n")),
+        (0, Some(next)) => {
+            (format!("What follows `{}` in `{}`?", line.trim(), function.name), format!("{next}\n"))
+        }
         (1, _) => {
             let end = (at + 1 + r.below(3)).min(function.lines.len());
             let span = function.lines[at..end].join("\n");
-            (format!("Quote {} lines of `{}` from `{}` on.", end - at, function.name, line.trim()), span + "\n")
+            (
+                format!(
+                    "Quote {} lines of `{}` from `{}` on.",
+                    end - at,
+                    function.name,
+                    line.trim()
+                ),
+                span + "\n",
+            )
         }
         _ => {
             let words: Vec<&str> = line.trim().split(' ').collect();
             let clue = words[r.below(words.len())];
-            (format!("Which line of `{}` has `{clue}`?", function.name), first_with(&function.lines, clue) + "\n")
+            (
+                format!("Which line of `{}` has `{clue}`?", function.name),
+                first_with(&function.lines, clue) + "\n",
+            )
         }
     };
     let files = files(r, &source, small);
@@ -128,7 +146,12 @@ fn note(r: &mut Random, small: bool) -> Document {
         "Nothing but `{}` is wrong.",
     ];
     let thought = r.pick(&frames).replace("{}", &subject).replace("{p}", &source.path);
-    let given = format!("### {}\n{}{}\n", source.path, source.text(), r.pick(&["<answer>", "---", "Notes:"]));
+    let given = format!(
+        "### {}\n{}{}\n",
+        source.path,
+        source.text(),
+        r.pick(&["<answer>", "---", "Notes:"])
+    );
     let wanted = match r.below(3) {
         0 => format!("<think>\n{thought}\n</think>\n"),
         1 => format!("<solution>\n{}\n</solution>\n", name(r)),
@@ -165,7 +188,9 @@ fn search_replace(r: &mut Random, small: bool) -> Document {
     let e = edited(r, small);
     let text = e.old.join("\n");
     let (mut start, mut end) = (e.at, e.at + e.removed);
-    let occurs = |start: usize, end: usize| format!("\n{text}\n").matches(&format!("\n{}\n", e.old[start..end].join("\n"))).count();
+    let occurs = |start: usize, end: usize| {
+        format!("\n{text}\n").matches(&format!("\n{}\n", e.old[start..end].join("\n"))).count()
+    };
     while occurs(start, end) > 1 && (start > 0 || end < e.old.len()) {
         if start > 0 {
             start -= 1;

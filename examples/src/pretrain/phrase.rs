@@ -15,8 +15,13 @@ pub(super) struct Edit {
 }
 
 /// Operators with the verb that names each.
-const VERBS: &[(&str, &str)] =
-    &[(" + ", "add"), (" - ", "subtract"), (" * ", "multiply"), (" / ", "divide"), (" % ", "take the remainder")];
+const VERBS: &[(&str, &str)] = &[
+    (" + ", "add"),
+    (" - ", "subtract"),
+    (" * ", "multiply"),
+    (" / ", "divide"),
+    (" % ", "take the remainder"),
+];
 
 /// Comparisons with the words that name each.
 const COMPARISONS: &[(&str, &str)] = &[
@@ -83,7 +88,8 @@ fn identifiers(line: &str) -> Vec<(usize, &str)> {
         }
     }
     const KEYWORDS: &[&str] = &[
-        "return", "if", "for", "in", "let", "mut", "not", "is", "None", "and", "or", "len", "min", "max", "get",
+        "return", "if", "for", "in", "let", "mut", "not", "is", "None", "and", "or", "len", "min",
+        "max", "get",
     ];
     out.retain(|(_, word)| !KEYWORDS.contains(word));
     out
@@ -114,7 +120,10 @@ fn rename(r: &mut Random, line: &str) -> Found {
 fn renumber(r: &mut Random, line: &str) -> Found {
     let bytes = line.as_bytes();
     let starts: Vec<usize> = (0..bytes.len())
-        .filter(|&i| bytes[i].is_ascii_digit() && (i == 0 || !(bytes[i - 1].is_ascii_alphanumeric() || bytes[i - 1] == b'_')))
+        .filter(|&i| {
+            bytes[i].is_ascii_digit()
+                && (i == 0 || !(bytes[i - 1].is_ascii_alphanumeric() || bytes[i - 1] == b'_'))
+        })
         .collect();
     if starts.is_empty() {
         return None;
@@ -134,7 +143,8 @@ fn renumber(r: &mut Random, line: &str) -> Found {
 }
 
 fn exchanged(r: &mut Random, line: &str, table: &[(&str, &str)]) -> Option<(usize, usize, String)> {
-    let present: Vec<usize> = (0..table.len()).filter(|&i| line.matches(table[i].0).count() == 1).collect();
+    let present: Vec<usize> =
+        (0..table.len()).filter(|&i| line.matches(table[i].0).count() == 1).collect();
     if present.is_empty() {
         return None;
     }
@@ -213,7 +223,8 @@ fn rewritten(r: &mut Random, function: &Function, at: usize) -> Edit {
 fn inserted_or_removed(r: &mut Random, function: &Function, at: usize, language: Language) -> Edit {
     let old = &function.lines[at];
     if r.percent(35) && at + 1 < function.lines.len() - 1 && !old.ends_with([':', '{', '}']) {
-        let what = vec![format!("do without the line `{}`", old.trim()), format!("drop `{}`", old.trim())];
+        let what =
+            vec![format!("do without the line `{}`", old.trim()), format!("drop `{}`", old.trim())];
         return Edit { request: ask(r, &function.name, &what), at, removed: 1, new: Vec::new() };
     }
     let indent = " ".repeat(old.len() - old.trim_start().len());

@@ -14,7 +14,8 @@ fn mix(mut z: u64) -> u64 {
 impl Random {
     /// The stream numbered `stream` under `seed`.
     pub fn new(seed: u64, stream: u64) -> Self {
-        Self(mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ mix(stream.wrapping_mul(0xd1b5_4a32_d192_ed03))))
+        Self(mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15))
+            ^ mix(stream.wrapping_mul(0xd1b5_4a32_d192_ed03))))
     }
 
     /// The next 64 bits.

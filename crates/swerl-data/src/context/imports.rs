@@ -134,11 +134,25 @@ fn rust(path: &str, line: &str) -> Vec<String> {
 
 fn javascript(path: &str, line: &str) -> Vec<String> {
     const ENDS: [&str; 15] = [
-        "", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".vue", ".svelte", ".cjs", "/index.ts",
-        "/index.tsx", "/index.js", "/index.jsx", "/index.mjs", ".mts",
+        "",
+        ".ts",
+        ".tsx",
+        ".js",
+        ".jsx",
+        ".mjs",
+        ".vue",
+        ".svelte",
+        ".cjs",
+        "/index.ts",
+        "/index.tsx",
+        "/index.js",
+        "/index.jsx",
+        "/index.mjs",
+        ".mts",
     ];
     let imports = line.starts_with("import") || line.starts_with("export") || line.starts_with('}');
-    let start = if imports { line.rfind(" from ").or(line.find("import")) } else { line.find("require(") };
+    let start =
+        if imports { line.rfind(" from ").or(line.find("import")) } else { line.find("require(") };
     let Some(target) = start.and_then(|start| quoted(&line[start..])) else { return Vec::new() };
     if !target.starts_with('.') {
         return Vec::new();

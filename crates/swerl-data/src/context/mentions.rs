@@ -48,7 +48,10 @@ mod tests {
     fn finds_names() {
         for (text, expected) in [
             ("Crash in src/a.rs, line 3.", vec!["src/a.rs", "a.rs"]),
-            ("File \"/home/x/pkg/mod.py\", line 3", vec!["home/x/pkg/mod.py", "x/pkg/mod.py", "pkg/mod.py", "mod.py"]),
+            (
+                "File \"/home/x/pkg/mod.py\", line 3",
+                vec!["home/x/pkg/mod.py", "x/pkg/mod.py", "pkg/mod.py", "mod.py"],
+            ),
             ("`pkg.mod.func` is wrong", vec!["pkg/mod/func.py", "pkg/mod.py", "pkg.py"]),
             ("see C:\\a\\b.py", vec!["a/b.py", "b.py"]),
             ("../../etc/passwd.py", vec!["etc/passwd.py", "passwd.py"]),

@@ -100,9 +100,8 @@ fn read_chunk(
 
 /// The filters that look at paths and modes alone.
 fn select(changes: Vec<Change>, options: &CurateOptions) -> Result<Vec<FileChange>, DropReason> {
-    let is_file = |side: &Option<(u32, ObjectId)>| {
-        side.is_none_or(|(mode, _)| mode & 0o170_000 == 0o100_000)
-    };
+    let is_file =
+        |side: &Option<(u32, ObjectId)>| side.is_none_or(|(mode, _)| mode & 0o170_000 == 0o100_000);
     let id = |side: Option<(u32, ObjectId)>| side.map(|(_, id)| id);
     // A changed executable bit is no changed text.
     let mode_only = |change: &Change| {

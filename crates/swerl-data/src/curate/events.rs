@@ -247,10 +247,8 @@ impl KnownCommits {
             // Nothing at all: tell an empty or gutted clone from one that lacks these commits.
             repository.commit("HEAD")?;
         }
-        let merge_ids: Vec<ObjectId> = group
-            .iter()
-            .filter_map(|(pull, _)| parse_id(pull.merge_commit.as_ref()?))
-            .collect();
+        let merge_ids: Vec<ObjectId> =
+            group.iter().filter_map(|(pull, _)| parse_id(pull.merge_commit.as_ref()?)).collect();
         let commits = objects.commits(&merge_ids)?;
         let merges = merge_ids.into_iter().zip(commits);
         Ok(Self {

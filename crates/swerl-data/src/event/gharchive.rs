@@ -44,8 +44,8 @@ pub fn event_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
 /// # Errors
 /// If the file cannot be opened, its gzip stream is truncated or damaged, or a line is no event.
 pub fn read_events(path: &Path, mut each: impl FnMut(Event)) -> Result<u64, DataError> {
-    let file = File::open(path)
-        .map_err(|source| DataError::Read { path: path.to_path_buf(), source })?;
+    let file =
+        File::open(path).map_err(|source| DataError::Read { path: path.to_path_buf(), source })?;
     let decoder = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file));
     let mut reader = BufReader::with_capacity(1 << 17, decoder);
     let mut line = Vec::new();

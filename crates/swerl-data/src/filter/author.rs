@@ -8,9 +8,20 @@ const WORDS: [&str; 5] = ["[bot]", "dependabot", "renovate", "bump", "automerge"
 
 /// Accounts of programs that say so nowhere else.
 const ACCOUNTS: [&str; 14] = [
-    "dependabot-preview", "greenkeeperio-bot", "pyup-bot", "codecov-io", "snyk-bot", "bors",
-    "mergify", "imgbot", "allcontributors", "web-flow", "github-actions", "pre-commit-ci",
-    "k8s-ci-robot", "scala-steward",
+    "dependabot-preview",
+    "greenkeeperio-bot",
+    "pyup-bot",
+    "codecov-io",
+    "snyk-bot",
+    "bors",
+    "mergify",
+    "imgbot",
+    "allcontributors",
+    "web-flow",
+    "github-actions",
+    "pre-commit-ci",
+    "k8s-ci-robot",
+    "scala-steward",
 ];
 
 /// Whether a program made the change.
@@ -81,6 +92,8 @@ mod tests {
     #[test]
     fn reverts() {
         assert!(is_revert("Revert \"Fix it\"") && is_revert("revert: fix it"));
-        assert!(!is_revert("Fix revert of settings") && !is_revert("Reverting fails on empty lists"));
+        assert!(
+            !is_revert("Fix revert of settings") && !is_revert("Reverting fails on empty lists")
+        );
     }
 }

@@ -25,8 +25,13 @@ mod tests {
     #[test]
     fn counts_lines() {
         for (old, new, expected) in [
-            ("", "", 0), ("a\n", "a\n", 0), ("a\n", "b\n", 2), ("a\nb\n", "b\na\n", 0),
-            ("", "a\nb\n", 2), ("a\na\n", "a\n", 1), ("a", "a\n", 2),
+            ("", "", 0),
+            ("a\n", "a\n", 0),
+            ("a\n", "b\n", 2),
+            ("a\nb\n", "b\na\n", 0),
+            ("", "a\nb\n", 2),
+            ("a\na\n", "a\n", 1),
+            ("a", "a\n", 2),
         ] {
             assert_eq!(changed_lines(old, new), expected, "{old:?} {new:?}");
         }

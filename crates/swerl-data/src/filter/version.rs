@@ -4,7 +4,7 @@
 //! is blanked out. In a programming file only lines that say "version" are blanked: `timeout =
 //! 1.5` is no version there.
 
-use crate::language::{is_programming_file, is_lock_file};
+use crate::language::{is_lock_file, is_programming_file};
 
 /// Whether the two texts of `path` differ in version numbers only.
 #[must_use]

@@ -38,8 +38,18 @@ pub fn for_each_change(
         input.extend_from_slice(format!("{new} {old}\n").as_bytes());
     }
     let arguments = [
-        "diff-tree", "--stdin", "--always", "--raw", "-r", "-z", "--no-abbrev", "--no-renames",
-        "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "-O/dev/null",
+        "diff-tree",
+        "--stdin",
+        "--always",
+        "--raw",
+        "-r",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--ignore-submodules=none",
+        "-O/dev/null",
     ];
     let mut process = repository.start(&arguments, Some(input))?;
     let mut record = next_record(&mut process)?;

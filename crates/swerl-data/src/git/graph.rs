@@ -107,7 +107,9 @@ impl CommitGraph {
         for parent in parent_ids {
             let number = graph.numbers.get(&parent).copied();
             graph.parents.push(
-                number.ok_or_else(|| repository.unexpected("rev-list", parent.to_string().as_bytes()))?,
+                number.ok_or_else(|| {
+                    repository.unexpected("rev-list", parent.to_string().as_bytes())
+                })?,
             );
         }
         Ok(graph)
@@ -135,7 +137,8 @@ impl CommitGraph {
     /// The commits from `tip` along first parents to the root, newest first.
     pub fn first_parents(&self, tip: ObjectId) -> impl Iterator<Item = ObjectId> + '_ {
         let first = self.numbers.get(&tip).copied();
-        let line = std::iter::successors(first, |&number| self.parent_numbers(number).first().copied());
+        let line =
+            std::iter::successors(first, |&number| self.parent_numbers(number).first().copied());
         line.map(|number| self.ids[number as usize])
     }
 

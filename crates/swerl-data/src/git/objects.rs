@@ -247,13 +247,11 @@ fn parse_tree(mut bytes: &[u8], id_len: usize) -> Option<Vec<TreeEntry>> {
 fn parse_commit(bytes: &[u8]) -> Option<Commit> {
     let text = String::from_utf8_lossy(bytes);
     let (head, message) = text.split_once("\n\n").unwrap_or((text.as_ref(), ""));
-    let field = |name: &str| {
-        head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
-    };
+    let field =
+        |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let author = field("author").and_then(|author| author.rfind('>').map(|end| &author[..=end]));
-    let committed = field("committer").and_then(|committer| {
-        committer.rsplit_once("> ")?.1.split(' ').next()?.parse().ok()
-    });
+    let committed = field("committer")
+        .and_then(|committer| committer.rsplit_once("> ")?.1.split(' ').next()?.parse().ok());
     Some(Commit {
         tree: field("tree")?.parse().ok()?,
         author: author.unwrap_or("").to_owned(),

@@ -1,13 +1,21 @@
 //! Related files: imports first, then names in the issue, then neighbours, within limits.
 
-use swerl_data::{ContextOptions, CurateOptions, FileRole, NoProgress, RepositoryOptions, curate_repository};
 use swerl_data::context::imports::imported_paths;
+use swerl_data::{
+    ContextOptions, CurateOptions, FileRole, NoProgress, RepositoryOptions, curate_repository,
+};
 
 use crate::fixture::TestRepo;
 
 /// Related files, in order, of a fix that rewrites `edited` in a tree of these files.
 #[track_caller]
-fn check(files: &[(&str, &str)], edited: &str, message: &str, limits: ContextOptions, expected: &[&str]) {
+fn check(
+    files: &[(&str, &str)],
+    edited: &str,
+    message: &str,
+    limits: ContextOptions,
+    expected: &[&str],
+) {
     let repo = TestRepo::new();
     for (path, text) in files {
         repo.write(path, text);
@@ -16,7 +24,9 @@ fn check(files: &[(&str, &str)], edited: &str, message: &str, limits: ContextOpt
     repo.write(edited, "fixed\n");
     repo.commit(message);
     let options = CurateOptions { context: limits, ..CurateOptions::default() };
-    let (seeds, _) = curate_repository(repo.path(), &RepositoryOptions::default(), &options, &NoProgress).unwrap();
+    let (seeds, _) =
+        curate_repository(repo.path(), &RepositoryOptions::default(), &options, &NoProgress)
+            .unwrap();
     let related: Vec<&str> = seeds[0]
         .files
         .iter()
@@ -40,7 +50,13 @@ const TREE: [(&str, &str); 8] = [
 #[test]
 fn order_of_choice() {
     let many = ContextOptions { max_files: 9, max_bytes: 10_000 };
-    let expected = ["src/pkg/b.py", "src/pkg/sub/deep.py", "src/web/named.js", "src/pkg/a.py", "src/pkg/zzz.py"];
+    let expected = [
+        "src/pkg/b.py",
+        "src/pkg/sub/deep.py",
+        "src/web/named.js",
+        "src/pkg/a.py",
+        "src/pkg/zzz.py",
+    ];
     check(&TREE, "src/pkg/edited.py", "Fix web/named.js (#1)", many, &expected);
 }
 
@@ -48,7 +64,13 @@ fn order_of_choice() {
 fn limits_hold() {
     let limits = |max_files, max_bytes| ContextOptions { max_files, max_bytes };
     check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(0, 10_000), &[]);
-    check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(2, 10_000), &["src/pkg/b.py", "src/pkg/sub/deep.py"]);
+    check(
+        &TREE,
+        "src/pkg/edited.py",
+        "Fix (#1)",
+        limits(2, 10_000),
+        &["src/pkg/b.py", "src/pkg/sub/deep.py"],
+    );
     check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(9, 0), &[]);
     // 2 + 5 bytes are taken, a.py fits, zzz.py does not.
     let expected = ["src/pkg/b.py", "src/pkg/sub/deep.py", "src/pkg/a.py"];
@@ -67,7 +89,11 @@ fn check_imports(path: &str, text: &str, expected: &[&str]) {
 
 #[test]
 fn imports_by_language() {
-    check_imports("p/a.py", "import q.r, s", &["p/q/r.py", "q/r.py", "q/r/__init__.py", "src/s.py", "s.py"]);
+    check_imports(
+        "p/a.py",
+        "import q.r, s",
+        &["p/q/r.py", "q/r.py", "q/r/__init__.py", "src/s.py", "s.py"],
+    );
     check_imports("p/q/a.py", "from ..x import (y, z)  # why", &["p/x/y.py", "p/x.py"]);
     check_imports("p/q/a.py", "from . import y as z", &["p/q/y.py", "p/q/__init__.py"]);
     check_imports("a.py", "from ... import y", &[]);
@@ -77,7 +103,11 @@ fn imports_by_language() {
     check_imports("c/src/a.rs", "mod x;\nuse self::y::Z;", &["c/src/a/x.rs", "c/src/a/y.rs"]);
     check_imports("c/src/lib.rs", "pub(crate) mod x;", &["c/src/x.rs", "c/src/x/mod.rs"]);
     check_imports("c/src/lib.rs", "use std::io;", &[]);
-    check_imports("w/a.ts", "import { b } from './b'\nexport * from \"../c/d.js\";", &["w/b.ts", "w/b/index.js", "c/d.ts"]);
+    check_imports(
+        "w/a.ts",
+        "import { b } from './b'\nexport * from \"../c/d.js\";",
+        &["w/b.ts", "w/b/index.js", "c/d.ts"],
+    );
     check_imports("w/a.js", "const b = require('./b');\nimport './e.js';", &["w/b.js", "w/e.js"]);
     check_imports("w/a.js", "import React from 'react';\nimport x from '../../../x';", &[]);
     check_imports("s/a.c", "#include \"b.h\"\n# include <c/d.h>", &["s/b.h", "include/c/d.h"]);

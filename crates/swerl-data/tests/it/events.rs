@@ -3,74 +3,17 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use swerl_data::{
-    CurateOptions, CurateReport, DataError, DropReason, FileRole, IssueSource, NoProgress,
-    RepositoryFolder, SeedExample, curate_events,
+    CurateOptions, DataError, DropReason, FileRole, IssueSource, NoProgress, RepositoryFolder,
+    curate_events,
 };
 use tempfile::TempDir;
 
-use crate::fixture::{Pull, TestRepo, issue, pull_events, roles, write_events};
-
-/// A clone at `clones/acme/tool.git`, events at `events`.
-struct World {
-    dir: TempDir,
-    repo: TestRepo,
-    events: Vec<Value>,
-}
-
-impl World {
-    /// One issue (#1) and a first commit on `main`.
-    fn new() -> Self {
-        let repo = TestRepo::new();
-        repo.write("tool/sum.py", "import os\nfrom tool import names\n\ndef total(xs):\n    return sum(xs) + 1\n");
-        repo.write("tool/names.py", "NAMES = []\n");
-        repo.write("tool/other.py", "OTHER = 1\n").write("README.md", "tool 1.0\n");
-        repo.commit("Start");
-        let events = vec![issue(1, "2020-01-31T00:00:00Z", 1, "Wrong total", "It is one too many.", &["bug"])];
-        Self { dir: TempDir::new().unwrap(), repo, events }
-    }
-
-    /// A branch from `main` with one commit, merged; gives base, head and merge.
-    fn merged(&self, name: &str, change: impl FnOnce(&TestRepo)) -> (String, String, String) {
-        let base = self.repo.git(&["rev-parse", "main"]);
-        self.repo.branch(name, "main");
-        change(&self.repo);
-        let head = self.repo.commit(&format!("Work on {name}"));
-        self.repo.checkout("main");
-        let merge = self.repo.merge(&[name], &format!("Merge {name}"));
-        (base, head, merge)
-    }
-
-    fn add(&mut self, pull: &Pull) {
-        let id = 100 + 10 * pull.number;
-        self.events.extend(pull_events(id, pull));
-    }
-
-    fn folder(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn clone_repo(&self) {
-        let target = self.folder("clones/acme/tool.git");
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        self.repo.git(&["clone", "--quiet", "--bare", ".", target.to_str().unwrap()]);
-    }
-
-    fn curate(&self) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
-        write_events(&self.folder("events/2020-01-01-0.json.gz"), &self.events);
-        let clones = RepositoryFolder::new(self.folder("clones"));
-        let result = curate_events(self.folder("events"), &clones, &CurateOptions::default(), &NoProgress);
-        if let Ok((seeds, report)) = &result {
-            assert!(report.adds_up(), "{report}");
-            assert_eq!(report.kept, seeds.len() as u64);
-            seeds.iter().for_each(|seed| seed.validate().unwrap());
-        }
-        result
-    }
-}
+use crate::fixture::{Pull, issue, roles, write_events};
+use crate::world::World;
 
 #[test]
 fn a_fix_becomes_a_seed() {
@@ -94,12 +37,15 @@ fn a_fix_becomes_a_seed() {
     assert_eq!(seed.issue_text(), "Wrong total\n\nIt is one too many.");
     assert_eq!(seed.issue.url.as_deref(), Some("https://github.com/acme/tool/issues/1"));
     let expected = [
-        ("tool/other.py", FileRole::Edit), ("tool/sum.py", FileRole::Edit), ("tool/names.py", FileRole::Relevant),
+        ("tool/other.py", FileRole::Edit),
+        ("tool/sum.py", FileRole::Edit),
+        ("tool/names.py", FileRole::Relevant),
     ];
     assert_eq!(roles(seed), expected);
-    let oracle: BTreeMap<String, String> = [("tool/sum.py", fixed), ("tool/other.py", ""), ("tool/new.py", "NEW = 1\n")]
-        .map(|(path, text)| (path.to_owned(), text.to_owned()))
-        .into();
+    let oracle: BTreeMap<String, String> =
+        [("tool/sum.py", fixed), ("tool/other.py", ""), ("tool/new.py", "NEW = 1\n")]
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .into();
     assert_eq!(seed.oracle, oracle);
 }
 
@@ -153,7 +99,14 @@ fn only_what_was_known_before_the_fix() {
         repo.write("tool/sum.py", "A\n");
     });
     // Edited after the pull request was opened: the edit gives the fix away.
-    world.events.push(issue(2, "2020-02-01T12:00:00Z", 1, "Wrong total", "Drop the + 1.", &["bug"]));
+    world.events.push(issue(
+        2,
+        "2020-02-01T12:00:00Z",
+        1,
+        "Wrong total",
+        "Drop the + 1.",
+        &["bug"],
+    ));
     // First seen after it was opened.
     world.events.push(issue(3, "2020-02-01T12:00:00Z", 2, "Late", "Drop the + 1.", &["bug"]));
     world.add(&Pull::new(7, &base, &head, &merge));
@@ -165,152 +118,6 @@ fn only_what_was_known_before_the_fix() {
     assert_eq!(seeds.len(), 1);
     assert_eq!(seeds[0].issue.body, "It is one too many.");
     assert_eq!(report.dropped, BTreeMap::from([(DropReason::IssueUnknown, 1)]));
-}
-
-#[track_caller]
-fn check_drop(reason: DropReason, adjust: impl FnOnce(&mut World, &mut Pull)) {
-    let mut world = World::new();
-    let (base, head, merge) = world.merged("fix", |repo| {
-        repo.write("tool/sum.py", "A\n");
-    });
-    let mut pull = Pull::new(7, &base, &head, &merge);
-    adjust(&mut world, &mut pull);
-    world.add(&pull);
-    world.clone_repo();
-    let (seeds, report) = world.curate().unwrap();
-    assert!(seeds.is_empty());
-    assert_eq!(report.dropped, BTreeMap::from([(reason, 1)]));
-}
-
-/// Replaces the pull request by one that makes this change.
-fn change(world: &World, pull: &mut Pull, change: impl FnOnce(&TestRepo)) {
-    let (base, head, merge) = world.merged("other", change);
-    *pull = Pull::new(pull.number, &base, &head, &merge);
-}
-
-#[test]
-fn every_text_reason() {
-    check_drop(DropReason::Unmerged, |_, pull| pull.merged = None);
-    check_drop(DropReason::Bot, |_, pull| pull.user = json!({"login": "helper", "type": "Bot"}));
-    check_drop(DropReason::Bot, |_, pull| pull.title = "Bump x from 1 to 2".to_owned());
-    check_drop(DropReason::Revert, |_, pull| pull.title = "Revert \"Fix the sum\"".to_owned());
-    check_drop(DropReason::NoLinkedIssue, |_, pull| pull.body = "See #1".to_owned());
-    check_drop(DropReason::IssueUnknown, |_, pull| pull.body = "Fixes #99".to_owned());
-    check_drop(DropReason::IssueUnknown, |world, _| {
-        world.events[0]["payload"]["issue"]["pull_request"] = json!({"url": "x"});
-    });
-    check_drop(DropReason::NotABug, |world, _| {
-        world.events[0] = issue(1, "2020-01-31T00:00:00Z", 1, "Wrong total", "", &["enhancement"]);
-    });
-    check_drop(DropReason::NoIssueText, |world, _| {
-        world.events[0] = issue(1, "2020-01-31T00:00:00Z", 1, "", " ", &["bug"]);
-    });
-    check_drop(DropReason::MissingCommit, |_, pull| {
-        pull.head = "2".repeat(40);
-        pull.merge = None;
-    });
-    check_drop(DropReason::MissingCommit, |_, pull| {
-        pull.head = "no id".to_owned();
-        pull.merge = None;
-    });
-}
-
-#[test]
-fn every_change_reason() {
-    check_drop(DropReason::EmptyChange, |world, pull| change(world, pull, |_| {}));
-    check_drop(DropReason::EmptyChange, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/__init__.py", "");
-        });
-    });
-    check_drop(DropReason::EmptyChange, |world, pull| {
-        change(world, pull, |repo| {
-            repo.git(&["update-index", "--chmod=+x", "tool/sum.py"]);
-            let mut mode = fs::metadata(repo.path().join("tool/sum.py")).unwrap().permissions();
-            std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
-            fs::set_permissions(repo.path().join("tool/sum.py"), mode).unwrap();
-        });
-    });
-    check_drop(DropReason::TooManyFiles, |world, pull| {
-        change(world, pull, |repo| {
-            for number in 0..17 {
-                repo.write(&format!("tool/n{number}.py"), "x\n");
-            }
-        });
-    });
-    check_drop(DropReason::LockFilesOnly, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("Cargo.lock", "x\n").write("web/yarn.lock", "y\n");
-        });
-    });
-    check_drop(DropReason::NoProgrammingFile, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("README.md", "tool 2.0\n");
-        });
-    });
-    check_drop(DropReason::TestsOnly, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tests/test_sum.py", "x\n").write("README.md", "tool 2.0\n");
-        });
-    });
-    check_drop(DropReason::TooLarge, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/sum.py", "x".repeat(200_000));
-        });
-    });
-    check_drop(DropReason::TooLarge, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/sum.py", "x\n".repeat(1_001));
-        });
-    });
-    check_drop(DropReason::BinaryFile, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/sum.py", "B\n").write("logo.png", b"\x89PNG\0");
-        });
-    });
-    check_drop(DropReason::BinaryFile, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/sum.py", "B\n");
-            repo.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
-        });
-    });
-    check_drop(DropReason::NonUtf8, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/sum.py", b"# caf\xe9\n");
-        });
-    });
-    check_drop(DropReason::VersionBumpOnly, |world, pull| {
-        change(world, pull, |repo| {
-            repo.write("tool/version.py", "VERSION = '1.0.0'\n");
-            repo.commit("Prepare");
-            repo.write("tool/version.py", "VERSION = '1.0.1'\n");
-        });
-        pull.base = world.repo.git(&["rev-parse", "other^"]);
-        pull.merge = None;
-    });
-}
-
-#[test]
-fn other_drops() {
-    let mut world = World::new();
-    world.add(&Pull::new(7, "x", "y", "z"));
-    // No clone was made.
-    let (_, report) = world.curate().unwrap();
-    assert_eq!(report.dropped, BTreeMap::from([(DropReason::MissingRepository, 1)]));
-
-    let text = serde_json::to_string(&world.events).unwrap().replace("acme/tool", "Django/django");
-    world.events = serde_json::from_str(&text).unwrap();
-    let (_, report) = world.curate().unwrap();
-    assert_eq!(report.dropped, BTreeMap::from([(DropReason::ExcludedRepository, 1)]));
-
-    for event in &mut world.events {
-        if let Some(pull) = event["payload"]["pull_request"].as_object_mut() {
-            pull.retain(|key, _| ["id", "number", "url", "head", "base"].contains(&key.as_str()));
-            event["payload"]["action"] = json!("merged");
-        }
-    }
-    let (_, report) = world.curate().unwrap();
-    assert_eq!(report.dropped, BTreeMap::from([(DropReason::SlimPayload, 1)]));
 }
 
 #[test]
@@ -329,10 +136,14 @@ fn order_and_parallelism_do_not_matter() {
     // The same events, one file each, in folders, the other way round.
     let split = world.folder("split");
     for (number, event) in world.events.iter().rev().enumerate() {
-        write_events(&split.join(format!("{}/h-{number}.json.gz", number % 2)), std::slice::from_ref(event));
+        write_events(
+            &split.join(format!("{}/h-{number}.json.gz", number % 2)),
+            std::slice::from_ref(event),
+        );
     }
     let clones = RepositoryFolder::new(world.folder("clones"));
-    let (again, second) = curate_events(&split, &clones, &CurateOptions::default(), &NoProgress).unwrap();
+    let (again, second) =
+        curate_events(&split, &clones, &CurateOptions::default(), &NoProgress).unwrap();
     assert_eq!(again, seeds);
     assert_eq!((second.kept, second.events), (report.kept, report.events));
 }
@@ -356,16 +167,28 @@ fn faults_are_named() {
     check_error(dir.path(), &events, "no *.json.gz file in this folder", "");
 
     let file = events.join("2020-01-01-0.json.gz");
-    let many: Vec<Value> = (0..2_000).map(|n| issue(n, "2020-01-31T00:00:00Z", n + 1, &format!("t{n}"), "", &[])).collect();
+    let many: Vec<Value> = (0..2_000)
+        .map(|n| issue(n, "2020-01-31T00:00:00Z", n + 1, &format!("t{n}"), "", &[]))
+        .collect();
     write_events(&file, &many);
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     check_error(dir.path(), &events, "2020-01-01-0.json.gz: the gzip stream is truncated", "");
     fs::write(&file, "no gzip at all").unwrap();
-    check_error(dir.path(), &events, "2020-01-01-0.json.gz: the gzip stream is truncated or damaged after 0", "gzip header");
+    check_error(
+        dir.path(),
+        &events,
+        "2020-01-01-0.json.gz: the gzip stream is truncated or damaged after 0",
+        "gzip header",
+    );
 
     write_events(&file, &[many[0].clone(), json!({"type": "IssuesEvent", "id": "1"})]);
-    check_error(dir.path(), &events, "2020-01-01-0.json.gz:2: not a GH Archive event", "missing field");
+    check_error(
+        dir.path(),
+        &events,
+        "2020-01-01-0.json.gz:2: not a GH Archive event",
+        "missing field",
+    );
     write_events(&file, &[json!([1])]);
     check_error(dir.path(), &events, "2020-01-01-0.json.gz:1: not a GH Archive event", "");
     let mut bad_time = many[0].clone();

@@ -10,9 +10,7 @@ use std::process::{Command, Stdio};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use swerl_data::{
-    ContextFile, FileRole, IssueSource, IssueText, SEED_SCHEMA_VERSION, SeedExample,
-};
+use swerl_data::{ContextFile, FileRole, IssueSource, IssueText, SEED_SCHEMA_VERSION, SeedExample};
 use tempfile::TempDir;
 
 /// A work tree with a clock of its own: one commit a minute from 2020-01-01 on.
@@ -45,7 +43,14 @@ impl TestRepo {
         let date = format!("{} +0000", 1_577_836_800 + 60 * self.minute.get());
         let mut child = Command::new("git")
             .current_dir(self.path())
-            .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"])
+            .args([
+                "-c",
+                "user.name=Ann",
+                "-c",
+                "user.email=ann@example.org",
+                "-c",
+                "commit.gpgsign=false",
+            ])
             .args(arguments)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -124,8 +129,16 @@ fn event(id: u64, kind: &str, at: &str, payload: &Value) -> Value {
 }
 
 /// An issue's event: opened, or a comment on it.
-pub(crate) fn issue(id: u64, at: &str, number: u64, title: &str, body: &str, labels: &[&str]) -> Value {
-    let labels: Vec<Value> = labels.iter().map(|name| json!({"name": name, "color": "fff"})).collect();
+pub(crate) fn issue(
+    id: u64,
+    at: &str,
+    number: u64,
+    title: &str,
+    body: &str,
+    labels: &[&str],
+) -> Value {
+    let labels: Vec<Value> =
+        labels.iter().map(|name| json!({"name": name, "color": "fff"})).collect();
     let url = format!("https://github.com/acme/tool/issues/{number}");
     let issue = json!({
         "number": number, "title": title, "body": body, "labels": labels, "state": "open",
@@ -178,9 +191,7 @@ pub(crate) fn pull_events(id: u64, pull: &Pull) -> Vec<Value> {
         })
     };
     let closed_at = pull.merged.clone().unwrap_or_else(|| "2020-02-03T00:00:00Z".to_owned());
-    let payload = |action: &str| {
-        json!({"action": action, "number": pull.number, "pull_request": wire(action == "closed")})
-    };
+    let payload = |action: &str| json!({"action": action, "number": pull.number, "pull_request": wire(action == "closed")});
     vec![
         event(id, "PullRequestEvent", &pull.created, &payload("opened")),
         event(id + 1, "PullRequestEvent", &closed_at, &payload("closed")),
@@ -209,7 +220,11 @@ pub(crate) fn seed(repo: &str, number: u64) -> SeedExample {
         },
         files: vec![
             ContextFile { path: "a.py".to_owned(), role: FileRole::Edit, text: "x\n".to_owned() },
-            ContextFile { path: "b.py".to_owned(), role: FileRole::Relevant, text: "y\n".to_owned() },
+            ContextFile {
+                path: "b.py".to_owned(),
+                role: FileRole::Relevant,
+                text: "y\n".to_owned(),
+            },
         ],
         oracle: BTreeMap::from([("a.py".to_owned(), "z\n".to_owned())]),
     }

@@ -9,8 +9,10 @@ use swerl_data::{CurateOptions, DropReason, NoProgress, RepositoryOptions, curat
 use crate::fixture::TestRepo;
 
 fn dropped(repo: &TestRepo) -> (usize, BTreeMap<DropReason, u64>) {
-    let from = RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
-    let (seeds, report) = curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
+    let from =
+        RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
+    let (seeds, report) =
+        curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
     assert!(report.adds_up());
     (seeds.len(), report.dropped)
 }
@@ -40,10 +42,23 @@ fn configured_commands_do_not_run() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let command = script.to_str().unwrap();
     for key in [
-        "core.fsmonitor", "core.pager", "pager.rev-list", "pager.log", "core.sshCommand", "core.editor",
-        "diff.external", "diff.evil.command", "diff.evil.textconv", "filter.evil.clean",
-        "filter.evil.smudge", "filter.evil.process", "core.alternateRefsCommand", "gpg.program",
-        "credential.helper", "core.gitProxy", "uploadpack.packObjectsHook",
+        "core.fsmonitor",
+        "core.pager",
+        "pager.rev-list",
+        "pager.log",
+        "core.sshCommand",
+        "core.editor",
+        "diff.external",
+        "diff.evil.command",
+        "diff.evil.textconv",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+        "core.alternateRefsCommand",
+        "gpg.program",
+        "credential.helper",
+        "core.gitProxy",
+        "uploadpack.packObjectsHook",
     ] {
         repo.git(&["config", key, command]);
     }
@@ -54,13 +69,16 @@ fn configured_commands_do_not_run() {
     repo.git(&["config", "remote.origin.url", &format!("ext::{command}")]);
     repo.git(&["config", "remote.origin.promisor", "true"]);
     repo.git(&["config", "protocol.ext.allow", "always"]);
-    for hook in ["post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman"] {
+    for hook in
+        ["post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman"]
+    {
         fs::create_dir_all(repo.path().join(".git/hooks")).unwrap();
         fs::copy(&script, repo.path().join(".git/hooks").join(hook)).unwrap();
     }
     // A missing content invites a fetch.
     let lost = repo.git(&["rev-parse", "HEAD~1:a.py"]);
-    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).unwrap();
+    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..])))
+        .unwrap();
     let _ = fs::remove_file(&marker);
     let (kept, dropped) = dropped(&repo);
     assert_eq!((kept, dropped[&DropReason::MissingObject]), (0, 1));
@@ -82,8 +100,10 @@ fn a_link_is_no_related_file() {
     repo.commit("Link");
     repo.write("a.py", "a = 1\n");
     repo.commit("Fix b.py (#2)");
-    let from = RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
-    let (seeds, _) = curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
+    let from =
+        RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
+    let (seeds, _) =
+        curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
     assert_eq!(seeds[0].files.len(), 1);
 }
 
@@ -110,7 +130,10 @@ fn paths_with_newlines() {
 fn paths_that_are_no_text() {
     let repo = start();
     let blob = repo.git_with(&["hash-object", "-w", "--stdin"], b"x\n");
-    repo.git_with(&["update-index", "-z", "--index-info"], &[format!("100644 {blob}\t").as_bytes(), b"caf\xe9.py\0"].concat());
+    repo.git_with(
+        &["update-index", "-z", "--index-info"],
+        &[format!("100644 {blob}\t").as_bytes(), b"caf\xe9.py\0"].concat(),
+    );
     repo.git(&["commit", "--quiet", "-m", "Fix it (#2)"]);
     let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::UnusualPath, 1)]);
     assert_eq!(dropped(&repo), (0, expected));
@@ -119,7 +142,7 @@ fn paths_that_are_no_text() {
 #[test]
 fn huge_contents_are_not_read() {
     let repo = start();
-    repo.write("a.py", vec![b'x'; 100 << 20]);
+    repo.write("a.py", vec![b'x'; 4 << 20]);
     check(DropReason::TooLarge, &repo);
 }
 
@@ -139,7 +162,9 @@ fn replaced_objects_do_not_count() {
     let evil = repo.git_with(&["hash-object", "-w", "--stdin"], b"evil\n");
     let real = repo.git(&["rev-parse", "HEAD:a.py"]);
     repo.git(&["replace", &real, &evil]);
-    let from = RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
-    let (seeds, _) = curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
+    let from =
+        RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
+    let (seeds, _) =
+        curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
     assert_eq!(seeds[0].oracle["a.py"], "a = 1\n");
 }

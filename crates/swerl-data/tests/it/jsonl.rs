@@ -22,7 +22,8 @@ fn golden_file() {
     write_seeds(&path, &seeds).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), GOLDEN);
     assert_eq!(read_seeds(&path).unwrap(), seeds);
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["seeds.jsonl"]);
 }
 
@@ -51,14 +52,30 @@ fn faults_are_named() {
     check_read_error(&line[..90], ":1: not a seed", "EOF");
     check_read_error(&format!("{line}\n[1]\n"), ":2: not a seed", "");
     check_read_error(&broken("\"version\":1", "\"version\":2"), inconsistent, "schema version 2");
-    check_read_error(&broken("\"id\":\"acme/tool#1\"", "\"id\":\"\""), inconsistent, "'id' is empty");
-    check_read_error(&broken("\"repo\":\"acme/tool\"", "\"repo\":\"acme\""), inconsistent, "owner/name");
+    check_read_error(
+        &broken("\"id\":\"acme/tool#1\"", "\"id\":\"\""),
+        inconsistent,
+        "'id' is empty",
+    );
+    check_read_error(
+        &broken("\"repo\":\"acme/tool\"", "\"repo\":\"acme\""),
+        inconsistent,
+        "owner/name",
+    );
     check_read_error(&broken("aaaaaaaa\"", "aaaaaaag\""), inconsistent, "commit id");
-    check_read_error(&broken("\"path\":\"b.py\"", "\"path\":\"../b.py\""), inconsistent, "plain relative");
+    check_read_error(
+        &broken("\"path\":\"b.py\"", "\"path\":\"../b.py\""),
+        inconsistent,
+        "plain relative",
+    );
     check_read_error(&broken("\"path\":\"b.py\"", "\"path\":\"a.py\""), inconsistent, "twice");
     check_read_error(&broken("\"relevant\"", "\"edit\""), inconsistent, "role of 'b.py'");
     check_read_error(&broken("{\"a.py\":\"z\\n\"}", "{}"), inconsistent, "'oracle' is empty");
-    check_read_error(&broken("{\"a.py\":\"z\\n\"}", "{\"a.py\":\"x\\n\"}"), inconsistent, "unchanged");
+    check_read_error(
+        &broken("{\"a.py\":\"z\\n\"}", "{\"a.py\":\"x\\n\"}"),
+        inconsistent,
+        "unchanged",
+    );
     check_read_error(&broken("\"z\\n\"", "\"z\\n\",\"/c\":\"\""), inconsistent, "plain relative");
 }
 

@@ -18,7 +18,9 @@ fn check(text: &str, expected: &[&str]) {
 
 #[test]
 fn keywords() {
-    for keyword in ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"] {
+    for keyword in
+        ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"]
+    {
         check(&format!("{keyword} #12"), &["12"]);
         check(&format!("{}: #12", keyword.to_uppercase()), &["12"]);
     }

@@ -3,6 +3,7 @@
 
 mod bugs;
 mod context;
+mod drops;
 mod events;
 mod fixture;
 mod hostile;
@@ -11,3 +12,4 @@ mod links;
 mod merge_base;
 mod repository;
 mod split;
+mod world;

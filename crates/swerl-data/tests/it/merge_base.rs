@@ -14,7 +14,8 @@ fn import(repo: &TestRepo, parents: &[Vec<usize>], dates: &[u32]) -> Vec<ObjectI
     let mut script = String::new();
     for (number, (parents, date)) in parents.iter().zip(dates).enumerate() {
         let mark = number + 1;
-        write!(script, "reset refs/heads/b{mark}\ncommit refs/heads/b{mark}\nmark :{mark}\n").unwrap();
+        write!(script, "reset refs/heads/b{mark}\ncommit refs/heads/b{mark}\nmark :{mark}\n")
+            .unwrap();
         writeln!(script, "committer A <a@b> {} +0000", 1_600_000_000 + date).unwrap();
         writeln!(script, "data 1\n{}", number % 10).unwrap();
         for (place, parent) in parents.iter().enumerate() {
@@ -24,20 +25,22 @@ fn import(repo: &TestRepo, parents: &[Vec<usize>], dates: &[u32]) -> Vec<ObjectI
         script.push('\n');
     }
     repo.git_with(&["fast-import", "--quiet"], script.as_bytes());
-    (1..=parents.len())
-        .map(|mark| repo.git(&["rev-parse", &format!("b{mark}")]).parse().unwrap())
-        .collect()
+    let names: Vec<String> = (1..=parents.len()).map(|mark| format!("b{mark}")).collect();
+    let mut arguments = vec!["rev-parse"];
+    arguments.extend(names.iter().map(String::as_str));
+    repo.git(&arguments).lines().map(|id| id.parse().unwrap()).collect()
 }
 
-/// Every pair must have exactly git's answer.
-fn check_all_pairs(parents: &[Vec<usize>], dates: &[u32]) {
+/// Every pair must have exactly git's answer, in either order where `both_orders`.
+fn check_all_pairs(parents: &[Vec<usize>], dates: &[u32], both_orders: bool) {
     let repo = TestRepo::new();
     let ids = import(&repo, parents, dates);
     let repository = Repository::open(repo.path()).unwrap();
     let graph = CommitGraph::load(&repository, &ids).unwrap();
     let mut marks = Marks::default();
-    for &a in &ids {
-        for &b in &ids {
+    for (number, &a) in ids.iter().enumerate() {
+        let from = if both_orders { 0 } else { number };
+        for &b in &ids[from..] {
             let git = repository.merge_base(a, b).unwrap();
             let ours = graph.merge_base(&repository, a, b, &mut marks).unwrap();
             assert_eq!(ours, git, "{a} {b} {parents:?} {dates:?}");
@@ -52,18 +55,22 @@ fn check_all_pairs(parents: &[Vec<usize>], dates: &[u32]) {
 fn known_shapes() {
     let none = Vec::new;
     // A line; a fork; two roots; criss-cross merges; a branch that merged its target.
-    check_all_pairs(&[none(), vec![0], vec![1]], &[1, 2, 3]);
-    check_all_pairs(&[none(), vec![0], vec![0], vec![1, 2]], &[1, 2, 3, 4]);
-    check_all_pairs(&[none(), none(), vec![0], vec![1]], &[1, 2, 3, 4]);
+    check_all_pairs(&[none(), vec![0], vec![1]], &[1, 2, 3], true);
+    check_all_pairs(&[none(), vec![0], vec![0], vec![1, 2]], &[1, 2, 3, 4], true);
+    check_all_pairs(&[none(), none(), vec![0], vec![1]], &[1, 2, 3, 4], true);
     let criss_cross = [none(), vec![0], vec![0], vec![1, 2], vec![2, 1], vec![3], vec![4]];
-    check_all_pairs(&criss_cross, &[1, 2, 3, 4, 5, 6, 7]);
-    check_all_pairs(&criss_cross, &[5, 5, 5, 5, 5, 5, 5]);
-    check_all_pairs(&[none(), vec![0], vec![0], vec![2, 1], vec![1], vec![3]], &[1, 2, 3, 4, 5, 6]);
+    check_all_pairs(&criss_cross, &[1, 2, 3, 4, 5, 6, 7], true);
+    check_all_pairs(&criss_cross, &[5, 5, 5, 5, 5, 5, 5], true);
+    check_all_pairs(
+        &[none(), vec![0], vec![0], vec![2, 1], vec![1], vec![3]],
+        &[1, 2, 3, 4, 5, 6],
+        true,
+    );
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 6,
+        cases: 5,
         failure_persistence: None,
         rng_seed: proptest::test_runner::RngSeed::Fixed(7),
         ..ProptestConfig::default()
@@ -88,6 +95,6 @@ proptest! {
                 }
             })
             .collect();
-        check_all_pairs(&parents, &dates);
+        check_all_pairs(&parents, &dates, false);
     }
 }

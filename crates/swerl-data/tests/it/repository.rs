@@ -6,14 +6,17 @@ use std::path::Path;
 use std::process::Command;
 
 use swerl_data::{
-    CurateOptions, CurateReport, DataError, DropReason, IssueSource, NoProgress,
-    RepositoryOptions, SeedExample, curate_repository,
+    CurateOptions, CurateReport, DataError, DropReason, IssueSource, NoProgress, RepositoryOptions,
+    SeedExample, curate_repository,
 };
 use tempfile::TempDir;
 
 use crate::fixture::{TestRepo, snapshot};
 
-fn curate(path: &Path, from: &RepositoryOptions) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
+fn curate(
+    path: &Path,
+    from: &RepositoryOptions,
+) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
     let result = curate_repository(path, from, &CurateOptions::default(), &NoProgress);
     if let Ok((seeds, report)) = &result {
         assert!(report.adds_up(), "{report}");
@@ -182,7 +185,8 @@ fn faults_are_named() {
 fn a_lost_commit_is_an_error_that_says_so() {
     let repo = history();
     let lost = repo.git(&["rev-parse", "one~1"]);
-    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).unwrap();
+    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..])))
+        .unwrap();
     check_error(repo.path(), &named(), "git rev-list failed");
 }
 
@@ -190,7 +194,8 @@ fn a_lost_commit_is_an_error_that_says_so() {
 fn lost_contents_are_counted() {
     let repo = history();
     let lost = repo.git(&["rev-parse", "one:a.py"]);
-    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).unwrap();
+    fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..])))
+        .unwrap();
     let (seeds, report) = curate(repo.path(), &named()).unwrap();
     assert_eq!(seeds.len(), 1);
     // `a = 2` is the new text of #11 and the old text of #12.
@@ -204,7 +209,14 @@ fn a_partial_clone_is_read_without_fetching() {
     let folder = TempDir::new().unwrap();
     let partial = folder.path().join("tool.git");
     let url = format!("file://{}", repo.path().display());
-    repo.git(&["clone", "--quiet", "--bare", "--filter=blob:none", &url, partial.to_str().unwrap()]);
+    repo.git(&[
+        "clone",
+        "--quiet",
+        "--bare",
+        "--filter=blob:none",
+        &url,
+        partial.to_str().unwrap(),
+    ]);
     let before = snapshot(&partial);
     let (seeds, report) = curate(&partial, &named()).unwrap();
     assert!(seeds.is_empty());

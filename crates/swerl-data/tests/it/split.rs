@@ -36,7 +36,8 @@ fn by_share() {
 #[test]
 fn by_name() {
     let all = seeds(3);
-    let split = split_by_repository(&all, &HeldOut::Repositories(BTreeSet::from(["ACME/r1".to_owned()])));
+    let split =
+        split_by_repository(&all, &HeldOut::Repositories(BTreeSet::from(["ACME/r1".to_owned()])));
     assert_eq!(names(&split.held_out), BTreeSet::from(["acme/r1"]));
     let ids: Vec<u64> = split.train.iter().map(|seed| seed.pull_request).collect();
     assert_eq!(ids, [0, 1, 4, 5]);

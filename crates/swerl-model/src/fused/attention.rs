@@ -47,7 +47,8 @@ impl Plan {
                     sin.push(s as f32);
                 }
             }
-            let range = |i: usize| row.segments[i].start..row.segments[i].start + row.segments[i].len;
+            let range =
+                |i: usize| row.segments[i].start..row.segments[i].start + row.segments[i].len;
             let segments = (0..row.segments.len())
                 .map(|i| {
                     let mut seen = Vec::new();
@@ -113,8 +114,12 @@ fn products(query: &[f32], keys: &[f32], t: usize, range: std::ops::Range<usize>
     let n = out.len();
     let column = |j: usize| &keys[j * t + range.start..][..n];
     for (block, q) in query.chunks_exact(4).enumerate() {
-        let (a, b, c, d) =
-            (column(4 * block), column(4 * block + 1), column(4 * block + 2), column(4 * block + 3));
+        let (a, b, c, d) = (
+            column(4 * block),
+            column(4 * block + 1),
+            column(4 * block + 2),
+            column(4 * block + 3),
+        );
         for i in 0..n {
             out[i] += (q[0] * a[i] + q[1] * b[i]) + (q[2] * c[i] + q[3] * d[i]);
         }
@@ -271,7 +276,8 @@ pub(super) fn backward(
             } -> InputGradients { backward_task(plan, row, g, inputs, out, lse, dout) })
         })
         .collect();
-    let mut all = InputGradients { q: vec![0.0; q.len()], k: vec![0.0; k.len()], v: vec![0.0; v.len()] };
+    let mut all =
+        InputGradients { q: vec![0.0; q.len()], k: vec![0.0; k.len()], v: vec![0.0; v.len()] };
     for ((r, g), part) in plan.tasks().into_iter().zip(&parts) {
         let row = &plan.rows[r];
         for i in 0..row.len {
@@ -299,8 +305,11 @@ fn backward_task(
     let (heads, h, len) = (plan.heads, plan.head_dim, row.len);
     let rep = heads / plan.kv_heads;
     let (keys_t, vals_t) = (transposed(keys, h), transposed(vals, h));
-    let mut grads =
-        InputGradients { q: vec![0.0; len * rep * h], k: vec![0.0; len * h], v: vec![0.0; len * h] };
+    let mut grads = InputGradients {
+        q: vec![0.0; len * rep * h],
+        k: vec![0.0; len * h],
+        v: vec![0.0; len * h],
+    };
     let mut dkeys = vec![0f32; len * h];
     let (mut query, mut dquery) = (vec![0f32; h], vec![0f32; h]);
     let (mut p, mut ds) = (vec![0f32; len], vec![0f32; len]);

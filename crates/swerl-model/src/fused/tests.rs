@@ -108,7 +108,11 @@ fn attention_is_the_masked_one() {
         activation::softmax(scores, 3).matmul(v).swap_dims(1, 2).reshape([50, heads * h])
     };
     check(
-        [random([50, heads * h], &device), random([50, kv * h], &device), random([50, kv * h], &device)],
+        [
+            random([50, heads * h], &device),
+            random([50, kv * h], &device),
+            random([50, kv * h], &device),
+        ],
         |[q, k, v]| rotary_attention(q, k, v, plan.clone()),
         plain,
     );
@@ -130,7 +134,11 @@ fn the_head_gives_log_softmax_entropy_and_their_gradients() {
     let host = |x: Tensor<1>| x.into_data().iter::<f32>().collect::<Vec<f32>>();
     let mut logits: Vec<f32> = z0.clone().into_data().iter::<f32>().collect();
     let (lp, ent) = head::score(&mut logits, &tokens, t);
-    for (x, y) in lp.iter().zip(host(picked.clone().inner())).chain(ent.iter().zip(host(entropy.clone().inner()))) {
+    for (x, y) in lp
+        .iter()
+        .zip(host(picked.clone().inner()))
+        .chain(ent.iter().zip(host(entropy.clone().inner())))
+    {
         assert!((x - y).abs() < 2e-5, "{x} {y}");
     }
     for with_entropy in [true, false] {
@@ -149,7 +157,8 @@ fn the_head_gives_log_softmax_entropy_and_their_gradients() {
         close("gradient", ours, exact, 2e-5);
     }
     // Without an entropy term the result is that with a zero one.
-    let (mut x, mut y): (Vec<f32>, Vec<f32>) = (z0.clone().into_data().iter::<f32>().collect(), z0.into_data().iter::<f32>().collect());
+    let (mut x, mut y): (Vec<f32>, Vec<f32>) =
+        (z0.clone().into_data().iter::<f32>().collect(), z0.into_data().iter::<f32>().collect());
     head::gradient(&mut x, &tokens, t, &host(a.clone()), None);
     head::gradient(&mut y, &tokens, t, &host(a), Some((&vec![0.0; n], &ent)));
     for (x, y) in x.iter().zip(&y) {

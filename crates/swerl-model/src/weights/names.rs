@@ -30,7 +30,10 @@ pub(super) fn slots(model: &mut CausalLm) -> Vec<(String, Slot<'_>)> {
             (name("self_attn.k_proj"), Slot::Projection(&mut a.k_proj.weight)),
             (name("self_attn.v_proj"), Slot::Projection(&mut a.v_proj.weight)),
             (name("self_attn.o_proj"), Slot::Projection(&mut a.o_proj.weight)),
-            (name("post_attention_layernorm"), Slot::Vector(&mut block.post_attention_layernorm.gamma)),
+            (
+                name("post_attention_layernorm"),
+                Slot::Vector(&mut block.post_attention_layernorm.gamma),
+            ),
             (name("mlp.gate_proj"), Slot::Projection(&mut m.gate_proj.weight)),
             (name("mlp.up_proj"), Slot::Projection(&mut m.up_proj.weight)),
             (name("mlp.down_proj"), Slot::Projection(&mut m.down_proj.weight)),

@@ -5,7 +5,6 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
-use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata};
 
 use crate::error::ModelError;
@@ -25,7 +24,8 @@ pub(super) struct Shard {
 impl Shard {
     pub(super) fn open(path: &Path) -> Result<Self, ModelError> {
         let read = |source| ModelError::Read { path: path.to_owned(), source };
-        let broken = |reason: String| ModelError::Weights { path: path.to_owned(), problems: vec![reason] };
+        let broken =
+            |reason: String| ModelError::Weights { path: path.to_owned(), problems: vec![reason] };
         let mut file = File::open(path).map_err(read)?;
         let size = file.metadata().map_err(read)?.len();
         let mut prefix = [0u8; 8];
@@ -34,15 +34,16 @@ impl Shard {
         if header > MAX_HEADER || header + 8 > size {
             return Err(broken(format!("the header claims {header} bytes of a file of {size}")));
         }
-        let mut buffer = prefix.to_vec();
-        buffer.resize(8 + usize::try_from(header).expect("below the limit"), 0);
-        file.read_exact(&mut buffer[8..]).map_err(read)?;
-        let (_, metadata) =
-            SafeTensors::read_metadata(&buffer).map_err(|e| broken(format!("not safetensors: {e}")))?;
+        let mut buffer = vec![0u8; usize::try_from(header).expect("below the limit")];
+        file.read_exact(&mut buffer).map_err(read)?;
+        let metadata: Metadata =
+            serde_json::from_slice(&buffer).map_err(|e| broken(format!("not safetensors: {e}")))?;
         let data_start = 8 + header;
         let needed = data_start + metadata.data_len() as u64;
         if needed != size {
-            return Err(broken(format!("the file has {size} bytes, its header describes {needed}: truncated or damaged")));
+            return Err(broken(format!(
+                "the file has {size} bytes, its header describes {needed}: truncated or damaged"
+            )));
         }
         let mut names: Vec<String> = metadata.tensors().keys().cloned().collect();
         names.sort();
@@ -76,8 +77,12 @@ impl Shard {
                 .chunks_exact(4)
                 .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
                 .collect()),
-            Dtype::BF16 => Ok(bytes.chunks_exact(2).map(|b| bf16::from_le_bytes(pair(b)).to_f32()).collect()),
-            Dtype::F16 => Ok(bytes.chunks_exact(2).map(|b| f16::from_le_bytes(pair(b)).to_f32()).collect()),
+            Dtype::BF16 => {
+                Ok(bytes.chunks_exact(2).map(|b| bf16::from_le_bytes(pair(b)).to_f32()).collect())
+            }
+            Dtype::F16 => {
+                Ok(bytes.chunks_exact(2).map(|b| f16::from_le_bytes(pair(b)).to_f32()).collect())
+            }
             other => Err(ModelError::Weights {
                 path: self.path.clone(),
                 problems: vec![format!("tensor {name} is {other:?}; F32, F16 and BF16 are read")],

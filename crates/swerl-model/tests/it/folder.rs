@@ -15,7 +15,11 @@ fn load(folder: &Path) -> Result<CausalLm, String> {
 
 #[test]
 fn a_saved_model_is_the_same_model() {
-    for (tied, dtype, tolerance) in [(true, StoredDtype::F32, 1e-7), (false, StoredDtype::F32, 1e-7), (true, StoredDtype::Bf16, 0.2)] {
+    for (tied, dtype, tolerance) in [
+        (true, StoredDtype::F32, 1e-7),
+        (false, StoredDtype::F32, 1e-7),
+        (true, StoredDtype::Bf16, 0.2),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("m");
         let model = model(tied);
@@ -63,10 +67,18 @@ fn damage_is_named() {
     refused(|f| fs::remove_file(f.join("model.safetensors")).unwrap(), &["model.safetensors"]);
     refused(|f| fs::write(f.join("config.json"), "{").unwrap(), &["config.json"]);
     refused(
-        |f| edit_header(f, "model.layers.1.mlp.up_proj.weight", "model.layers.7.mlp.up_proj.weight"),
-        &["model.layers.1.mlp.up_proj.weight is missing", "model.layers.7.mlp.up_proj.weight is unexpected"],
+        |f| {
+            edit_header(f, "model.layers.1.mlp.up_proj.weight", "model.layers.7.mlp.up_proj.weight")
+        },
+        &[
+            "model.layers.1.mlp.up_proj.weight is missing",
+            "model.layers.7.mlp.up_proj.weight is unexpected",
+        ],
     );
-    refused(|f| edit_config(f, "\"vocab_size\": 61", "\"vocab_size\": 60"), &["embed_tokens", "[61, 24]", "[60, 24]"]);
+    refused(
+        |f| edit_config(f, "\"vocab_size\": 61", "\"vocab_size\": 60"),
+        &["embed_tokens", "[61, 24]", "[60, 24]"],
+    );
     refused(
         |f| {
             let path = f.join("model.safetensors");

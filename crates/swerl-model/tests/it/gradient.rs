@@ -36,7 +36,9 @@ fn upstream(n: usize, with_entropy: bool) -> (Vec<f32>, Vec<f32>) {
 fn objective(model: &CausalLm, batch: &TokenBatch, with_entropy: bool) -> f64 {
     let (log_probs, entropies) = scores(model, batch);
     let (a, b) = upstream(log_probs.len(), with_entropy);
-    let sum = |x: &[f32], w: &[f32]| x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
+    let sum = |x: &[f32], w: &[f32]| {
+        x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>()
+    };
     sum(&log_probs, &a) + sum(&entropies, &b)
 }
 
@@ -55,7 +57,9 @@ fn gradients_are_the_slope_along_themselves() {
         // Along g / |g| the slope is |g|.
         let length = norm.1.sqrt();
         let h = 2e-2;
-        let at = |by: f64| objective(&model.clone().map(&mut Along(&gradients, by / length)), &batch, with_entropy);
+        let at = |by: f64| {
+            objective(&model.clone().map(&mut Along(&gradients, by / length)), &batch, with_entropy)
+        };
         let slope = (at(h) - at(-h)) / (2.0 * h);
         assert!((slope / length - 1.0).abs() < 5e-3, "{slope} {length}");
     }

@@ -84,7 +84,13 @@ fn ids_and_positions_outside_the_model_are_named() {
     let model = model(true);
     let mut bad = batch(vec![Row::plain(tokens(4, 1))]);
     bad.rows[0].tokens[2] = 61;
-    assert!(matches!(model.score(&bad), Err(PolicyError::Token { row: 0, index: 2, token: 61, vocabulary: 61 })));
+    assert!(matches!(
+        model.score(&bad),
+        Err(PolicyError::Token { row: 0, index: 2, token: 61, vocabulary: 61 })
+    ));
     let long = batch(vec![Row::plain(tokens(257, 1))]);
-    assert!(matches!(model.score(&long), Err(PolicyError::Context { position: 256, context: 256, .. })));
+    assert!(matches!(
+        model.score(&long),
+        Err(PolicyError::Context { position: 256, context: 256, .. })
+    ));
 }

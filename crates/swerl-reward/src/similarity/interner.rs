@@ -17,7 +17,7 @@ pub(super) struct Interner {
 }
 
 impl Interner {
-    /// Forgets all numbers; keeps the memory of at most one page.
+    /// Forgets all numbers; keeps the memory.
     pub(super) fn clear(&mut self) {
         self.directory.resize(PAGES, 0);
         for page in self.used.drain(..) {

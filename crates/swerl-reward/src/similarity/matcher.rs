@@ -180,7 +180,8 @@ impl Rounds {
             return false;
         }
         let popular = &self.popular;
-        let copy = |symbol: u32, none| if Self::anchors(popular, symbol) { symbol as u16 } else { none };
+        let copy =
+            |symbol: u32, none| if Self::anchors(popular, symbol) { symbol as u16 } else { none };
         self.narrow_a.extend(a.iter().map(|&symbol| copy(symbol, NOTHING)));
         self.narrow_b.extend(b.iter().map(|&symbol| copy(symbol, NO_ANCHOR)));
         true
