@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 192)]
     pub(crate) sft_round: usize,
     /// Most rounds of supervised fine-tuning.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 12)]
     pub(crate) sft_rounds: u64,
     /// Held-out seeds evaluated.
     #[arg(long, default_value_t = 500)]

@@ -39,11 +39,15 @@ impl Length {
     }
 }
 
+/// Words that mean something in a path: a curator would take `test_x.py` for a test and `vendor/` for
+/// somebody else's code. Never drawn.
+const TELLING: [&str; 2] = ["test", "vendor"];
+
 /// One word of the list, of the length asked for.
 pub(crate) fn word(stream: &mut Stream, length: Length) -> &'static str {
     loop {
         let word = stream.pick(WORDS);
-        if word.len() <= length.letters() {
+        if word.len() <= length.letters() && !TELLING.contains(word) {
             return word;
         }
     }

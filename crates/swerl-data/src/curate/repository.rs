@@ -214,9 +214,11 @@ impl Reader<'_> {
     ) -> Result<(MergeMessage, String), DataError> {
         if message.title.is_empty() || message.number.is_none() {
             let base = self.graph.merge_base(self.repository, target, branch, &mut self.marks)?;
-            let steps = self.graph.first_parents(branch);
-            let own = steps.take(LONGEST_BRANCH).take_while(|id| Some(*id) != base);
-            let own: Vec<ObjectId> = own.collect();
+            let mut own: Vec<ObjectId> =
+                self.graph.first_parents(branch).take(LONGEST_BRANCH).collect();
+            // The line of first parents may miss the base; then only the last commit is sure.
+            let end = own.iter().position(|id| Some(*id) == base);
+            own.truncate(end.unwrap_or(1));
             let commits = self.objects.commits(&own)?;
             let is_pull = |commit: &Commit| {
                 let merge = merge_message(&commit.message);
@@ -224,10 +226,7 @@ impl Reader<'_> {
             };
             message.merges_target =
                 message.number.is_none() && commits.iter().flatten().any(is_pull);
-            // The line of first parents may miss the base; then only the last commit is sure.
-            let whole = own.len() < LONGEST_BRANCH;
-            let oldest = if whole { commits.last() } else { commits.first() };
-            if let (true, Some(Some(oldest))) = (message.title.is_empty(), oldest) {
+            if let (true, Some(Some(oldest))) = (message.title.is_empty(), commits.last()) {
                 let words = squash_message(&oldest.message);
                 message.title = words.title;
                 message.body = words.body;

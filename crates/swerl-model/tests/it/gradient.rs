@@ -56,7 +56,7 @@ fn gradients_are_the_slope_along_themselves() {
         assert_eq!(norm.2, 2 * 9 + 2 + usize::from(!tied));
         // Along g / |g| the slope is |g|.
         let length = norm.1.sqrt();
-        let h = 2e-2;
+        let h = 5e-3;
         let at = |by: f64| {
             objective(&model.clone().map(&mut Along(&gradients, by / length)), &batch, with_entropy)
         };

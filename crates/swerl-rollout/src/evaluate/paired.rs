@@ -66,7 +66,18 @@ impl PairedDifference {
 /// The 97.5% quantile of Student's t.
 #[allow(clippy::cast_precision_loss)]
 fn student(freedom: usize) -> f64 {
-    const SMALL: [f64; 5] = [f64::INFINITY, 12.706_205, 4.302_653, 3.182_446, 2.776_445];
+    const SMALL: [f64; 10] = [
+        f64::INFINITY,
+        12.706_205,
+        4.302_653,
+        3.182_446,
+        2.776_445,
+        2.570_582,
+        2.446_912,
+        2.364_624,
+        2.306_004,
+        2.262_157,
+    ];
     if let Some(&value) = SMALL.get(freedom) {
         return value;
     }
