@@ -51,8 +51,8 @@ pub(crate) fn load(arguments: &Arguments, live: &Live) -> Result<Data> {
         train = seeds;
         held_out = train.split_off(train.len() - train.len() / 5);
     }
-    let train = shuffled(train, arguments.seed, 0);
-    let held_out = shuffled(held_out, arguments.seed, 1);
+    let train = shuffled(&train, arguments.seed, 0);
+    let held_out = shuffled(&held_out, arguments.seed, 1);
     let take = |from: usize, count: usize| {
         train.iter().skip(from).take(count).cloned().collect::<Vec<_>>()
     };
@@ -75,7 +75,7 @@ pub(crate) fn load(arguments: &Arguments, live: &Live) -> Result<Data> {
     Ok(data)
 }
 
-fn shuffled(seeds: Vec<SeedExample>, seed: u64, side: u64) -> Vec<SeedExample> {
+fn shuffled(seeds: &[SeedExample], seed: u64, side: u64) -> Vec<SeedExample> {
     let key = NoiseKey { stream: Stream::SeedOrder, seed, step: u64::MAX, prompt: side, sample: 0 };
     key.permutation(seeds.len()).into_iter().map(|i| seeds[i].clone()).collect()
 }
@@ -89,7 +89,7 @@ fn sample(arguments: &Arguments, live: &Live) -> Result<(Vec<SeedExample>, HeldO
         std::fs::create_dir_all(&cache)
             .with_context(|| format!("cannot create {}", cache.display()))?;
         let report = generate(&folder, &options, &mut |done, total| {
-            live.count("making repositories", done, total)
+            live.count("making repositories", done, total);
         })?;
         live.say(&format!(
             "corpus: {} repositories, {} bug fixes, {} noise; {:.0}% of held-out identifiers and {:.0}% of held-out function names are never seen in training",

@@ -185,6 +185,7 @@ impl ModelConfig {
                 "original_max_position_embeddings": s.original_max_position_embeddings,
             });
         }
+        let scaling = self.rope_scaling.as_ref().map(|_| rope.clone());
         let value = serde_json::json!({
             "architectures": ["LlamaForCausalLM"], "model_type": "llama",
             "vocab_size": self.vocab_size, "hidden_size": self.hidden_size,
@@ -195,7 +196,7 @@ impl ModelConfig {
             "hidden_act": "silu", "attention_bias": false, "mlp_bias": false,
             "rms_norm_eps": self.rms_norm_eps, "rope_theta": self.rope_theta,
             "rope_parameters": rope,
-            "rope_scaling": if self.rope_scaling.is_some() { rope.clone() } else { serde_json::Value::Null },
+            "rope_scaling": scaling,
             "max_position_embeddings": self.max_position_embeddings,
             "tie_word_embeddings": self.tie_word_embeddings,
             "eos_token_id": self.eos_token_ids, "bos_token_id": null,

@@ -1,6 +1,9 @@
 //! Integration tests. Repositories are made in temporary folders by the `git` program, events
 //! by hand; nothing is fetched.
 
+// A panic is how a test fails, in its helpers too.
+#![allow(clippy::unwrap_used)]
+
 mod bugs;
 mod context;
 mod drops;

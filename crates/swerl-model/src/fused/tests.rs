@@ -22,7 +22,7 @@ fn close<const D: usize>(what: &str, a: Tensor<D>, b: Tensor<D>, tolerance: f32)
 /// Gradients of `sum(f(inputs) * w)` by each of two ways agree, and so do the values.
 #[track_caller]
 fn check<const N: usize>(
-    inputs: [Tensor<2>; N],
+    inputs: &[Tensor<2>; N],
     fused: impl Fn([Tensor<2>; N]) -> Tensor<2>,
     plain: impl Fn([Tensor<2>; N]) -> Tensor<2>,
 ) {
@@ -49,7 +49,7 @@ fn rms_norm_is_the_plain_one() {
     let device = device();
     let gamma = random([1, 37], &device);
     check(
-        [random([300, 37], &device), gamma],
+        &[random([300, 37], &device), gamma],
         |[x, g]| rms_norm(x, g.reshape([37]), 1e-5),
         |[x, g]| {
             let mean = x.clone().square().mean_dim(1);
@@ -65,7 +65,7 @@ fn rms_norm_is_the_plain_one() {
 fn swiglu_is_the_plain_one() {
     let device = device();
     check(
-        [random([130, 200], &device) * 4.0, random([130, 200], &device)],
+        &[random([130, 200], &device) * 4.0, random([130, 200], &device)],
         |[g, u]| swiglu(g, u),
         |[g, u]| activation::silu(g) * u,
     );
@@ -108,7 +108,7 @@ fn attention_is_the_masked_one() {
         activation::softmax(scores, 3).matmul(v).swap_dims(1, 2).reshape([50, heads * h])
     };
     check(
-        [
+        &[
             random([50, heads * h], &device),
             random([50, kv * h], &device),
             random([50, kv * h], &device),

@@ -68,7 +68,11 @@ fn damage_is_named() {
     refused(|f| fs::write(f.join("config.json"), "{").unwrap(), &["config.json"]);
     refused(
         |f| {
-            edit_header(f, "model.layers.1.mlp.up_proj.weight", "model.layers.7.mlp.up_proj.weight")
+            edit_header(
+                f,
+                "model.layers.1.mlp.up_proj.weight",
+                "model.layers.7.mlp.up_proj.weight",
+            );
         },
         &[
             "model.layers.1.mlp.up_proj.weight is missing",

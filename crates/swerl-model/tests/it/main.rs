@@ -1,5 +1,8 @@
 //! Integration tests of swerl-model on the CPU backend.
 
+// A panic is how a test fails, in its helpers too.
+#![allow(clippy::unwrap_used)]
+
 mod decode;
 mod folder;
 mod gradient;

@@ -54,7 +54,7 @@ fn packed_roots_equal_separate_rows() {
     let (a, b) = (tokens(7, 5), tokens(9, 6));
     let separate = scores(&model, &batch(vec![Row::plain(a.clone()), Row::plain(b.clone())])).0;
     let row = Row {
-        tokens: [a.clone(), b.clone()].concat(),
+        tokens: [a, b].concat(),
         positions: (0..7).chain(0..9).collect(),
         segments: vec![
             Segment { start: 0, len: 7, parent: None },
