@@ -32,23 +32,9 @@ pub(crate) struct HeadGradients {
 impl Head {
     /// Log-probability and entropy, `[N]` each, of `tokens[i]` under row `i` of `hidden` `[N, d]`.
     pub(crate) fn score(&self, hidden: &Tensor<2>, tokens: &[u32]) -> (Tensor<1>, Tensor<1>) {
-        let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
         #[cfg(feature = "flex")]
         if is_fused(&hidden.device()) {
-            for (start, len) in chunks(tokens.len()) {
-                let mut logits = self.raw_logits(hidden.clone().narrow(0, start, len));
-                let tokens = &tokens[start..start + len];
-                let (log_prob, entropy) = head::score(&mut logits, tokens, self.temperature);
-                log_probs.extend(log_prob);
-                entropies.extend(entropy);
-            }
-            let tensor = |v: Vec<f32>| {
-                Tensor::from_data(
-                    TensorData::new(v, [tokens.len()]),
-                    (&hidden.device(), DType::F32),
-                )
-            };
-            return (tensor(log_probs), tensor(entropies));
+            return self.score_fused(hidden, tokens);
         }
         let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
         for (start, len) in chunks(tokens.len()) {
@@ -60,6 +46,25 @@ impl Head {
             entropies.push(plogp.neg().squeeze_dim::<1>(1));
         }
         (Tensor::cat(log_probs, 0), Tensor::cat(entropies, 0))
+    }
+
+    /// [`Head::score`] by the fused kernel.
+    #[cfg(feature = "flex")]
+    fn score_fused(&self, hidden: &Tensor<2>, tokens: &[u32]) -> (Tensor<1>, Tensor<1>) {
+        let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
+        for (start, len) in chunks(tokens.len()) {
+            let mut logits = self.raw_logits(hidden.clone().narrow(0, start, len));
+            let tokens = &tokens[start..start + len];
+            let (log_prob, entropy) = head::score(&mut logits, tokens, self.temperature);
+            log_probs.extend(log_prob);
+            entropies.extend(entropy);
+        }
+        let device = hidden.device();
+        let tensor = |values: Vec<f32>| {
+            let len = values.len();
+            Tensor::from_data(TensorData::new(values, [len]), (&device, DType::F32))
+        };
+        (tensor(log_probs), tensor(entropies))
     }
 
     /// Gradients of `sum(a * log_prob + b * entropy)`. `entropy` holds `b` and the entropies
