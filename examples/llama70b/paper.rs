@@ -51,7 +51,7 @@ pub(crate) fn describe() -> Fit {
     match machine_memory() {
         Some(here) if here >= total => Fit::Fits,
         Some(here) => Fit::Refused(format!(
-            "the 70B recipe needs {:.0} GB and this machine has {:.0} GB; run the default preset here, or spread it: docs/performance.md",
+            "the 70B recipe needs {:.0} GB and this machine has {:.0} GB; run the default preset here",
             gigabytes(total),
             gigabytes(here)
         )),

@@ -8,10 +8,10 @@
 //! line break are carried over exactly. What the format cannot express (see
 //! [`render_answer`](crate::render_answer)) is not avoided: score the rendered answer to know.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::format::Edit;
-use crate::patch::{Change, changes};
+use crate::patch::{Change, changes, numbered};
 use crate::similarity::Matcher;
 
 /// Up to this many lines of surroundings all splits into before and after are tried.
@@ -48,14 +48,7 @@ pub fn minimal_edits(
 fn file_edits(matcher: &mut Matcher, path: &str, old: &str, new: &str, edits: &mut Vec<Edit>) {
     let old: Vec<&str> = old.split('\n').collect();
     let new: Vec<&str> = new.split('\n').collect();
-    let mut numbers: HashMap<&str, u32> = HashMap::new();
-    let mut number = |line| {
-        let next = numbers.len() as u32;
-        *numbers.entry(line).or_insert(next)
-    };
-    let a: Vec<u32> = old.iter().map(|line| number(*line)).collect();
-    let b: Vec<u32> = new.iter().map(|line| number(*line)).collect();
-    let symbols = numbers.len();
+    let (a, b, symbols) = numbered(&old, &new);
     let mut hunks = changes(matcher.blocks(&a, &b, symbols, false), old.len(), new.len());
     hunks.reverse();
     while let Some(mut hunk) = hunks.pop() {

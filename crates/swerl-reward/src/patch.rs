@@ -36,16 +36,22 @@ pub fn unified_patch_with(matcher: &mut Matcher, old: &str, new: &str) -> String
     if old == new {
         return String::new();
     }
+    let (a, b, symbols) = numbered(&old, &new);
+    let blocks = matcher.blocks(&a, &b, symbols, true);
+    render(&old, &new, &changes(blocks, old.len(), new.len()))
+}
+
+/// Lines as numbers, equal ones alike, by first appearance; and how many numbers there are.
+pub(crate) fn numbered(old: &[&str], new: &[&str]) -> (Vec<u32>, Vec<u32>, usize) {
     let mut numbers: HashMap<&str, u32> = HashMap::new();
     let mut number = |line| {
         let next = numbers.len() as u32;
         *numbers.entry(line).or_insert(next)
     };
-    let a: Vec<u32> = old.iter().map(|line| number(*line)).collect();
-    let b: Vec<u32> = new.iter().map(|line| number(*line)).collect();
+    let a = old.iter().map(|line| number(*line)).collect();
+    let b = new.iter().map(|line| number(*line)).collect();
     let symbols = numbers.len();
-    let blocks = matcher.blocks(&a, &b, symbols, true);
-    render(&old, &new, &changes(blocks, old.len(), new.len()))
+    (a, b, symbols)
 }
 
 /// The patches of all files of `new` that differ from the context, by path.

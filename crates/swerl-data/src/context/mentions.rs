@@ -49,7 +49,7 @@ mod tests {
         for (text, expected) in [
             ("Crash in src/a.rs, line 3.", vec!["src/a.rs", "a.rs"]),
             (
-                "File \"/home/x/pkg/mod.py\", line 3",
+                "File \"/srv/x/pkg/mod.py\", line 3",
                 vec!["home/x/pkg/mod.py", "x/pkg/mod.py", "pkg/mod.py", "mod.py"],
             ),
             ("`pkg.mod.func` is wrong", vec!["pkg/mod/func.py", "pkg/mod.py", "pkg.py"]),
