@@ -50,7 +50,7 @@ mod tests {
             ("Crash in src/a.rs, line 3.", vec!["src/a.rs", "a.rs"]),
             (
                 "File \"/srv/x/pkg/mod.py\", line 3",
-                vec!["home/x/pkg/mod.py", "x/pkg/mod.py", "pkg/mod.py", "mod.py"],
+                vec!["srv/x/pkg/mod.py", "x/pkg/mod.py", "pkg/mod.py", "mod.py"],
             ),
             ("`pkg.mod.func` is wrong", vec!["pkg/mod/func.py", "pkg/mod.py", "pkg.py"]),
             ("see C:\\a\\b.py", vec!["a/b.py", "b.py"]),
