@@ -51,7 +51,8 @@ pub struct Project {
 }
 
 /// File name endings of the texts that the rules read.
-const TEXT_ENDINGS: [&str; 8] = [".rs", ".md", ".toml", ".py", ".sh", ".yml", ".yaml", "/run"];
+const TEXT_ENDINGS: [&str; 9] =
+    [".rs", ".md", ".toml", ".py", ".pyi", ".sh", ".yml", ".yaml", "/run"];
 
 impl Project {
     /// Reads the project.
