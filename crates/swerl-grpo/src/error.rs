@@ -30,6 +30,11 @@ pub enum ConfigError {
     /// A reference policy was given that nothing uses.
     #[error("a reference policy was passed, but loss.kl is not set: it would only take memory")]
     ReferenceUnused,
+    /// The importance weight compares the sampler's log-probs with themselves.
+    #[error(
+        "loss.truncated_importance is set, but loss.old is behaviour: the weight would be 1 everywhere; leave it out, or set loss.old to current"
+    )]
+    ImportanceUnused,
 }
 
 impl ConfigError {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! * [`advantage`]: rewards of a group to advantages, in f64 on the host.
-//! * [`mod@loss`]: ratio, clip, KL and entropy on small `[targets]` tensors.
+//! * [`mod@overlong`]: DAPO's punishment of long completions, for whoever makes the rewards.
+//! * [`mod@loss`]: ratio, bounds, KL and entropy on small `[targets]` tensors.
 //! * [`preset`]: published objectives by name.
 //! * [`batch`]: rows whose completions share their prompt, and micro-batches by token budget.
 //! * [`policy`]: the two-phase trait a model implements.
@@ -38,6 +39,7 @@ pub mod loss;
 pub mod metrics;
 pub mod observe;
 pub mod optimizer;
+pub mod overlong;
 pub mod policy;
 pub mod preset;
 mod random;
@@ -46,7 +48,7 @@ pub mod sequence;
 pub mod sft;
 pub mod train;
 
-pub use advantage::{AdvantageRule, Advantages, advantages};
+pub use advantage::{AdvantageRule, Advantages, advantages, batch_advantages, has_spread};
 pub use batch::{BatchError, Member, Row, Segment, Target, TokenBatch};
 pub use checkpoint::{CheckpointError, SavedCheckpoint};
 pub use config::{CheckpointRule, SamplerCheck, SftConfig, TrainConfig};

@@ -1,107 +1,48 @@
-//! The clipped policy-gradient loss with KL and entropy terms, on tensors.
+//! The policy-gradient loss with its bounds, KL and entropy terms, on tensors.
 //!
 //! ```text
-//! loss = sum_s w[s] * sum_t ( -surrogate[s,t] + beta * kl[s,t] - c * entropy[s,t] )
-//! surrogate = min(rho * A[s], clip(rho, 1 - low, 1 + high) * A[s])     rho = exp(log-ratio)
+//! loss = sum_s w[s] * sum_t ( -c[s,t] * surrogate[s,t] + beta * kl[s,t] + drift * (lp - behaviour)^2
+//!                             - e * entropy[s,t] )
 //! ```
 //!
 //! `s` runs over samples, `t` over the tokens that the policy made. The weights `w` carry the
 //! aggregation ([`Aggregation`]) and are computed over the WHOLE batch, so that a batch split into
-//! micro-batches gives the same sum. A sequence-level ratio is the same at each of its tokens;
-//! with [`Aggregation::SequenceMean`] its term counts once per sequence.
+//! micro-batches gives the same sum. The surrogate ([`Surrogate`]) takes the ratio
+//! ([`RatioLevel`]) and the advantage; `c` is [`TruncatedImportance`]'s weight, or 1. A
+//! sequence-level ratio is the same at each of its tokens; with [`Aggregation::SequenceMean`] its
+//! term counts once per sequence.
 //!
 //! Sources: PPO (arXiv:1707.06347, eq. 7), DeepSeekMath (arXiv:2402.03300), SWE-RL
-//! (arXiv:2502.18449, eq. 2), DAPO (arXiv:2503.14476), GSPO (arXiv:2507.18071), dual clip
-//! (arXiv:1912.09729).
+//! (arXiv:2502.18449, eq. 2), DAPO (arXiv:2503.14476), GSPO (arXiv:2507.18071); those of a part
+//! stand in its module.
 
+mod aggregation;
+mod importance;
 mod kl;
 mod layout;
 mod ratio;
+mod rule;
+mod surrogate;
 
 use burn::tensor::Tensor;
-use serde::{Deserialize, Serialize};
 
-pub use kl::{Kl, KlEstimator, kl_per_token};
+pub use aggregation::Aggregation;
+pub use importance::{TruncatedImportance, importance_weight};
+pub use kl::{Kl, KlEstimator, KlPlacement, kl_per_token};
 pub use layout::Layout;
 pub use ratio::{MAX_LOG_RATIO, RatioLevel, log_ratio};
+pub use rule::{LossRule, OldLogProbs};
+pub use surrogate::{CispoBound, Clip, ProbabilityMask, Surrogate};
 
 use crate::policy::{PolicyError, TokenScores, read};
-
-/// How tokens are averaged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Aggregation {
-    /// Mean over the tokens of a sample, then over samples (GRPO): `w = 1 / (S * len)`.
-    SequenceMean,
-    /// Mean over all tokens of the batch (DAPO): `w = 1 / sum(len)`.
-    TokenMean,
-    /// Sum over tokens divided by a constant, mean over samples (Dr. GRPO): `w = 1 / (S * length)`.
-    Constant {
-        /// The constant, in tokens, above 0. Usual: the longest completion allowed.
-        length: u32,
-    },
-}
-
-impl Aggregation {
-    /// The weight of each of a sample's tokens. `samples` and `tokens` count the judged samples
-    /// of the whole batch and their policy tokens; `len` is this sample's.
-    #[must_use]
-    pub fn weight(self, samples: usize, tokens: usize, len: usize) -> f64 {
-        match self {
-            Self::SequenceMean => 1.0 / (samples as f64 * len as f64),
-            Self::TokenMean => 1.0 / tokens as f64,
-            Self::Constant { length } => 1.0 / (samples as f64 * f64::from(length)),
-        }
-    }
-}
-
-/// The trust region of the ratio: `1 - low ..= 1 + high`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clip {
-    /// From 0 to 1. Usual: 0.2.
-    pub low: f64,
-    /// At least 0. Usual: 0.2; 0.28 as "clip higher".
-    pub high: f64,
-    /// Bound of `-surrogate / |A|` for negative advantages, above 1; `None` for no bound. verl: 3.
-    pub dual: Option<f64>,
-}
-
-/// Which log-probs the ratio's denominator takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OldLogProbs {
-    /// The current ones without their graph: with one update per batch the ratio is exactly 1.
-    Current,
-    /// Those that the sampler reported.
-    Behaviour,
-}
-
-/// The loss. No default: it changes the objective.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossRule {
-    /// Whether the ratio is taken by token or by sequence.
-    pub ratio: RatioLevel,
-    /// The ratio's denominator.
-    pub old: OldLogProbs,
-    /// The trust region.
-    pub clip: Clip,
-    /// How tokens are averaged.
-    pub aggregation: Aggregation,
-    /// KL penalty towards a reference policy; `None` keeps no reference.
-    pub kl: Option<Kl>,
-    /// Coefficient of the entropy bonus, in reward units per nat, at least 0. Usual: 0.
-    pub entropy: f64,
-}
 
 /// What the loss is computed from, besides the current scores. One value per target or sample.
 #[derive(Debug, Clone, Copy)]
 pub struct LossInputs<'a> {
     /// Which target belongs to which sample.
     pub layout: &'a Layout,
-    /// Denominator of the ratio, natural log-probs `[targets]`; `None` for the current ones.
-    pub old: Option<&'a Tensor<1>>,
+    /// The sampler's natural log-probs `[targets]`; needed when [`LossRule::reads_sampler`].
+    pub behaviour: Option<&'a Tensor<1>>,
     /// The reference policy's natural log-probs `[targets]`; needed when the rule has a KL term.
     pub reference: Option<&'a Tensor<1>>,
     /// Advantage per sample, dimensionless.
@@ -112,10 +53,11 @@ pub struct LossInputs<'a> {
 
 /// The loss as a scalar tensor `[1]`, differentiable in `log_prob` and `entropy` `[targets]`.
 ///
-/// The log-ratio is clamped to [`MAX_LOG_RATIO`], beyond which its gradient is zero.
+/// Log-ratios are clamped to [`MAX_LOG_RATIO`], beyond which their gradient is zero.
 ///
 /// # Panics
-/// If a length does not fit the layout, or the rule has a KL term and `reference` is `None`.
+/// If a length does not fit the layout, the rule has a KL term and `reference` is `None`, or it
+/// reads the sampler's log-probs and `behaviour` is.
 #[must_use]
 pub fn loss(
     log_prob: Tensor<1>,
@@ -125,28 +67,37 @@ pub fn loss(
 ) -> Tensor<1> {
     let layout = inputs.layout;
     let device = log_prob.device();
-    let advantage = layout.per_token(inputs.advantages, &device);
+    let mut advantage = layout.per_token(inputs.advantages, &device);
     let weight = layout.per_token(inputs.weights, &device);
-    let old = match inputs.old {
-        Some(old) => old.clone(),
-        None => log_prob.clone().detach(),
+    let behaviour = || inputs.behaviour.expect("a loss that reads the sampler gets its log-probs");
+    let reference = || inputs.reference.expect("a loss with a KL term gets the reference");
+    let old = match rule.old {
+        OldLogProbs::Behaviour => behaviour().clone(),
+        OldLogProbs::Current => log_prob.clone().detach(),
     };
-    let ratio = log_ratio(log_prob.clone(), old, rule.ratio, layout).exp();
-    let low = 1.0 - rule.clip.low;
-    let high = 1.0 + rule.clip.high;
-    let clipped = ratio.clone().clamp(low, high) * advantage.clone();
-    let mut surrogate = (ratio * advantage.clone()).min_pair(clipped);
-    if let Some(bound) = rule.clip.dual {
-        // For A >= 0 the bound is -infinity in effect: a value below any surrogate.
-        let floor = advantage.clone().clamp_max(0.0).mul_scalar(bound);
-        let bounded = surrogate.clone().max_pair(floor);
-        surrogate = surrogate.mask_where(advantage.lower_scalar(0.0), bounded);
+    let mut penalty = None;
+    if let Some(kl) = &rule.kl {
+        let at = if kl.placement == KlPlacement::Reward { &old } else { &log_prob };
+        let term = kl_per_token(at.clone(), reference().clone(), kl);
+        if kl.placement == KlPlacement::Reward {
+            advantage = advantage - layout.sum_from_here(term).mul_scalar(kl.coefficient);
+        } else {
+            penalty = Some(term.mul_scalar(kl.coefficient));
+        }
+    }
+    let ratio = log_ratio(log_prob.clone(), old.clone(), rule.ratio, layout).exp();
+    let mut surrogate = rule.surrogate.per_token(&log_prob, &old, ratio, &advantage);
+    if let Some(importance) = &rule.truncated_importance {
+        let weight = importance_weight(old, behaviour().clone(), importance, layout);
+        surrogate = surrogate * weight;
     }
     let mut terms = surrogate.neg();
-    if let Some(kl) = &rule.kl {
-        let reference =
-            inputs.reference.expect("a loss with a KL term gets the reference's log-probs");
-        terms = terms + kl_per_token(log_prob, reference.clone(), kl).mul_scalar(kl.coefficient);
+    if let Some(penalty) = penalty {
+        terms = terms + penalty;
+    }
+    if let Some(drift) = rule.drift {
+        let moved = (log_prob - behaviour().clone()).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO);
+        terms = terms + moved.square().mul_scalar(drift);
     }
     if rule.entropy != 0.0 {
         terms = terms - entropy.mul_scalar(rule.entropy);

@@ -70,9 +70,11 @@ pub struct StepMetrics {
     pub kl: Option<f64>,
     /// Mean entropy in nats a token.
     pub entropy: Option<f64>,
-    /// Share of tokens where the clip below is active: ratio under `1 - low`, advantage negative.
+    /// Share of tokens where the bound below acts: ratio under `1 - low` (`mask`: probability moved
+    /// below `-low`) with a negative advantage; `cispo`: ratio under its bound.
     pub clip_fraction_low: f64,
-    /// Share of tokens where the clip above is active: ratio over `1 + high`, advantage positive.
+    /// Share of tokens where the bound above acts: ratio over `1 + high` (`mask`: probability moved
+    /// above `high`) with a positive advantage; `cispo`: ratio over its bound.
     pub clip_fraction_high: f64,
     /// Smallest unclipped ratio of the loss at a token.
     pub ratio_min: Option<f64>,

@@ -23,7 +23,7 @@ use std::time::Instant;
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 
-use crate::advantage::{Advantages, advantages};
+use crate::advantage::{Advantages, batch_advantages};
 use crate::checkpoint::RunKind;
 use crate::config::TrainConfig;
 use crate::error::{ConfigError, RolloutError, TrainError};
@@ -103,13 +103,14 @@ where
 /// The advantages of each group by `rule`.
 ///
 /// # Panics
-/// As [`advantages`].
+/// As [`batch_advantages`].
 #[must_use]
 pub fn group_advantages(
     groups: &[Group],
     rule: &crate::advantage::AdvantageRule,
 ) -> Vec<Advantages> {
-    groups.iter().map(|group| advantages(&group.rewards, rule)).collect()
+    let rewards: Vec<&[Option<f64>]> = groups.iter().map(|group| &group.rewards[..]).collect();
+    batch_advantages(&rewards, rule)
 }
 
 fn step<P, S, O>(
@@ -133,6 +134,7 @@ where
     times.collect = start.elapsed().as_secs_f64();
     plan::check(step, &groups)?;
     let advantages = group_advantages(&groups, &config.objective.advantage);
+    plan::check_advantages(step, &groups, &advantages)?;
     observer
         .on_groups(step, &groups, &advantages)
         .map_err(|source| TrainError::Observer { step, source })?;
@@ -158,8 +160,14 @@ where
         let mut gradients = accumulator.grads();
         let norm =
             learner.clip(&mut gradients).map_err(|source| TrainError::Policy { step, source })?;
+        let failed = |what, value| {
+            locate(&learner.policy, reference, &groups, &plan, config, step, (what, value))
+        };
         if !norm.is_finite() {
-            return Err(locate(&learner.policy, reference, &groups, &plan, config, norm, step));
+            return Err(failed("the batch's gradient norm", norm));
+        }
+        if !measures.loss().is_finite() {
+            return Err(failed("the batch's loss", measures.loss()));
         }
         (norm, Some(gradients))
     };
@@ -195,28 +203,35 @@ fn differentiate<P: Policy>(
     })
 }
 
-/// Names the first sample whose own gradient is not finite, after the batch's was not.
+/// Names the first sample whose own gradient or loss is not finite, after one of the batch was not.
 fn locate<P: Policy + Module>(
     policy: &P,
     reference: Option<&P>,
     groups: &[Group],
     plan: &StepPlan,
     config: &TrainConfig,
-    norm: f64,
     step: u64,
+    (what, value): (&'static str, f64),
 ) -> TrainError {
     for single in plan.singles() {
-        let found = differentiate(policy, reference, groups, single, config, |_| {})
+        let mut measures = Measures::new(step, config);
+        let found = differentiate(policy, reference, groups, single, config, |m| measures.add(m))
             .and_then(|gradients| global_norm(policy, &gradients));
+        let loss = measures.loss();
         match found {
-            Ok(norm) if norm.is_finite() => {}
-            Ok(norm) => return plan::not_finite(step, groups, single, "the gradient norm", norm),
+            Ok(norm) if !norm.is_finite() => {
+                return plan::not_finite(step, groups, single, "the gradient norm", norm);
+            }
+            Ok(_) if !loss.is_finite() => {
+                return plan::not_finite(step, groups, single, "the loss", loss);
+            }
+            Ok(_) => {}
             Err(source) => return plan::name_sample(step, groups, single, source),
         }
     }
     // Each alone is finite: the sum overflowed.
     match plan.singles().next() {
-        Some(first) => plan::not_finite(step, groups, first, "the batch's gradient norm", norm),
+        Some(first) => plan::not_finite(step, groups, first, what, value),
         None => TrainError::Empty { step },
     }
 }

@@ -1,7 +1,7 @@
 //! Which target belongs to which sample, and sums over the tokens of a sample.
 //!
 //! A sample's targets are neighbours, so sums go over a padded `[samples, longest]` view built by
-//! `select`: no scatter with colliding indices, hence the same bits on every run and device.
+//! `select`, whose padding is exact zeros: no scatter with colliding indices, hence the same bits on every run and device.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
@@ -68,28 +68,61 @@ impl Layout {
     #[must_use]
     pub fn sum_per_sample(&self, values: Tensor<1>) -> Tensor<1> {
         let device = values.device();
-        let samples = self.lengths.len();
-        let longest = self.lengths.iter().copied().max().unwrap_or(0);
-        let pad = self.targets();
-        let mut into = Vec::with_capacity(samples * longest);
-        let mut back = Vec::with_capacity(pad);
+        let longest = self.longest();
+        let padded = self.padded(values, |_, t| t).sum_dim(1);
+        padded
+            .expand([self.lengths.len(), longest])
+            .reshape([self.lengths.len() * longest])
+            .select(0, self.places(|_, t| t, &device))
+    }
+
+    /// At each token the sum of its own value and those after it in its sample: `[targets]` to
+    /// `[targets]`.
+    #[must_use]
+    pub fn sum_from_here(&self, values: Tensor<1>) -> Tensor<1> {
+        let device = values.device();
+        let backwards = |len: usize, t: usize| len - 1 - t;
+        self.padded(values, backwards)
+            .cumsum(1)
+            .reshape([self.lengths.len() * self.longest()])
+            .select(0, self.places(backwards, &device))
+    }
+
+    fn longest(&self) -> usize {
+        self.lengths.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The padded view; `order` gives the token at each place from a sample's length and the place.
+    fn padded(&self, values: Tensor<1>, order: impl Fn(usize, usize) -> usize) -> Tensor<2> {
+        let device = values.device();
+        let (longest, pad) = (self.longest(), self.targets());
+        let mut into = Vec::with_capacity(self.lengths.len() * longest);
         let mut start = 0;
-        for (sample, &len) in self.lengths.iter().enumerate() {
-            into.extend((0..longest).map(|t| if t < len { start + t } else { pad } as i32));
-            back.extend((0..len).map(|t| (sample * longest + t) as i32));
+        for &len in &self.lengths {
+            into.extend((0..longest).map(|t| if t < len { start + order(len, t) } else { pad }));
             start += len;
         }
-        let indices = |values: Vec<i32>| {
-            let len = values.len();
-            Tensor::<1, Int>::from_data(TensorData::new(values, [len]), &device)
-        };
         let zero = Tensor::<1>::zeros([1], (&device, DType::F32));
         Tensor::cat(vec![values, zero], 0)
-            .select(0, indices(into))
-            .reshape([samples, longest])
-            .sum_dim(1)
-            .expand([samples, longest])
-            .reshape([samples * longest])
-            .select(0, indices(back))
+            .select(0, indices(&into, &device))
+            .reshape([self.lengths.len(), longest])
     }
+
+    /// Where each target lies in the flattened padded view; `order` as in [`Layout::padded`], which
+    /// must be its own inverse.
+    fn places(&self, order: impl Fn(usize, usize) -> usize, device: &Device) -> Tensor<1, Int> {
+        let longest = self.longest();
+        let samples = self.lengths.iter().enumerate();
+        let places: Vec<usize> = samples
+            .flat_map(|(sample, &len)| (0..len).map(move |t| (sample, len, t)))
+            .map(|(sample, len, t)| sample * longest + order(len, t))
+            .collect();
+        indices(&places, device)
+    }
+}
+
+fn indices(values: &[usize], device: &Device) -> Tensor<1, Int> {
+    let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
+    let len = values.len();
+    Tensor::from_data(TensorData::new(values, [len]), device)
 }

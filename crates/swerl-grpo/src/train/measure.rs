@@ -6,7 +6,7 @@ use crate::advantage::Advantages;
 use crate::batch::Member;
 use crate::config::{SamplerCheck, TrainConfig};
 use crate::error::TrainError;
-use crate::loss::{KlEstimator, Layout, LossInputs, OldLogProbs, RatioLevel, loss_and_upstream};
+use crate::loss::{KlPlacement, Layout, LossInputs, OldLogProbs, RatioLevel, loss_and_upstream};
 use crate::metrics::{PhaseTimes, StepMetrics};
 use crate::policy::{PolicyError, TokenScores};
 use crate::sequence::{Finish, Group};
@@ -43,12 +43,12 @@ impl MicroData<'_> {
         self.check_finite("log-prob", &log_prob)?;
         self.check_finite("entropy", &entropy)?;
         // A clamp may turn what is no number into a bound, so nothing later would notice.
-        let behaviour = config.objective.loss.old == OldLogProbs::Behaviour;
-        if behaviour || config.sampler_check.is_some() {
+        let reads_sampler = config.objective.loss.reads_sampler();
+        if reads_sampler || config.sampler_check.is_some() {
             self.check_finite("behaviour log-prob", &self.behaviour)?;
         }
         let device = scores.log_prob.device();
-        let old = behaviour.then(|| {
+        let behaviour = reads_sampler.then(|| {
             let zeros = vec![0.0; self.behaviour.len()];
             TokenScores::from_host(self.behaviour.clone(), zeros, &device).log_prob
         });
@@ -56,7 +56,7 @@ impl MicroData<'_> {
         let weights: Vec<f64> = self.samples.iter().map(|s| s.weight).collect();
         let inputs = LossInputs {
             layout: &self.layout,
-            old: old.as_ref(),
+            behaviour: behaviour.as_ref(),
             reference: reference.map(|scores| &scores.log_prob),
             advantages: &advantages,
             weights: &weights,
@@ -174,15 +174,10 @@ impl<'a> Measures<'a> {
             self.tokens += sample.len;
             let entropies = measured.entropy[range.clone()].iter();
             self.entropy += entropies.map(|&value| f64::from(value)).sum::<f64>();
-            if let (Some(kl), Some(reference)) = (&rule.kl, &measured.reference) {
-                for (&own, &other) in log_prob.iter().zip(&reference[range]) {
-                    let d = f64::from(own) - f64::from(other);
-                    let estimate = match kl.estimator {
-                        KlEstimator::K1 => d,
-                        KlEstimator::K2 => d * d / 2.0,
-                        KlEstimator::K3 => (-d).exp() - 1.0 + d,
-                    };
-                    self.kl += estimate;
+            let reference = measured.reference.as_ref().map(|values| &values[range.clone()]);
+            if let (Some(kl), Some(reference)) = (&rule.kl, reference) {
+                for (&own, &other) in log_prob.iter().zip(reference) {
+                    self.kl += kl.estimator.value(f64::from(own) - f64::from(other));
                 }
             }
             let differences: Vec<f64> = log_prob
@@ -190,7 +185,9 @@ impl<'a> Measures<'a> {
                 .zip(behaviour)
                 .map(|(&own, &sampler)| f64::from(own) - f64::from(sampler))
                 .collect();
-            self.add_ratios(&differences, sample.advantage);
+            let old = if rule.old == OldLogProbs::Current { log_prob } else { behaviour };
+            let advantages = self.token_advantages(sample.advantage, old, reference);
+            self.add_ratios(log_prob, old, &advantages);
             if self.config.sampler_check.is_some() && measured.data.versions[index] == self.step {
                 for &difference in &differences {
                     self.sampler_ratio += difference.exp();
@@ -202,24 +199,42 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// `differences`: current minus behaviour log-probs of one sample.
-    fn add_ratios(&mut self, differences: &[f64], advantage: f64) {
+    /// One sample's advantage at each of its tokens: a KL in the reward is taken off.
+    fn token_advantages(&self, advantage: f64, old: &[f32], reference: Option<&[f32]>) -> Vec<f64> {
+        let mut advantages = vec![advantage; old.len()];
+        let kl = self.config.objective.loss.kl.filter(|kl| kl.placement == KlPlacement::Reward);
+        if let (Some(kl), Some(reference)) = (kl, reference) {
+            let mut to_come = 0.0;
+            for (t, advantage) in advantages.iter_mut().enumerate().rev() {
+                to_come += kl.value(f64::from(old[t]) - f64::from(reference[t]));
+                *advantage -= kl.coefficient * to_come;
+            }
+        }
+        advantages
+    }
+
+    /// The ratios of one sample and what bounds them.
+    fn add_ratios(&mut self, log_prob: &[f32], old: &[f32], advantages: &[f64]) {
         let rule = &self.config.objective.loss;
-        let sum: f64 = differences.iter().sum();
-        for &difference in differences {
-            let log_ratio = match (rule.old, rule.ratio) {
-                (OldLogProbs::Current, _) => 0.0,
-                (OldLogProbs::Behaviour, RatioLevel::Token) => difference,
-                (OldLogProbs::Behaviour, RatioLevel::Sequence) => sum,
-                (OldLogProbs::Behaviour, RatioLevel::SequenceMean) => {
-                    sum / differences.len() as f64
-                }
+        let pairs = || log_prob.iter().zip(old).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+        let sum: f64 = pairs().map(|(own, old)| own - old).sum();
+        for ((own, old), &advantage) in pairs().zip(advantages) {
+            let log_ratio = match rule.ratio {
+                RatioLevel::Token => own - old,
+                RatioLevel::Sequence => sum,
+                RatioLevel::SequenceMean => sum / log_prob.len() as f64,
             };
             let ratio = log_ratio.exp();
             self.ratio.add(ratio);
-            self.low += usize::from(advantage < 0.0 && ratio < 1.0 - rule.clip.low);
-            self.high += usize::from(advantage > 0.0 && ratio > 1.0 + rule.clip.high);
+            let (low, high) = rule.surrogate.active(ratio, own.exp() - old.exp(), advantage);
+            self.low += usize::from(low);
+            self.high += usize::from(high);
         }
+    }
+
+    /// The loss so far.
+    pub(super) fn loss(&self) -> f64 {
+        self.loss
     }
 
     /// Refuses a sampler that disagrees with the trainer on the same weights.

@@ -43,11 +43,31 @@ pub(super) fn check(step: u64, groups: &[Group]) -> Result<(), TrainError> {
     Ok(())
 }
 
+/// Refuses advantages that are no numbers: finite rewards so large that their std overflows.
+pub(super) fn check_advantages(
+    step: u64,
+    groups: &[Group],
+    advantages: &[Advantages],
+) -> Result<(), TrainError> {
+    for (group, advantages) in groups.iter().zip(advantages) {
+        if let Some(member) = advantages.values.iter().position(|value| !value.is_finite()) {
+            return Err(TrainError::NonFinite {
+                step,
+                id: group.id.clone(),
+                member,
+                what: "the advantage",
+                value: advantages.values[member],
+            });
+        }
+    }
+    Ok(())
+}
+
 impl StepPlan {
     /// Denominators count all judged samples, those without a gradient included.
     pub(super) fn new(groups: &[Group], advantages: &[Advantages], config: &TrainConfig) -> Self {
         let loss = &config.objective.loss;
-        let always = loss.kl.is_some() || loss.entropy != 0.0;
+        let always = loss.trains_without_advantage();
         let mut samples = Vec::new();
         let (mut judged, mut tokens) = (0, 0);
         for (group, (content, advantages)) in groups.iter().zip(advantages).enumerate() {

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
-use swerl_grpo::advantage::{AdvantageRule, Baseline, Scale, advantages};
+use swerl_grpo::advantage::{
+    AdvantageRule, Baseline, Scale, advantages, batch_advantages, has_spread,
+};
 use swerl_grpo::{Preset, group_advantages};
 
 const EXACT: f64 = 0.0;
@@ -110,6 +112,41 @@ fn members_without_a_reward_take_no_part() {
 }
 
 #[test]
+fn the_batchs_std_leaves_an_almost_equal_group_small_and_needs_no_second_group() {
+    let batch = rule(Baseline::Mean, Scale::BatchStd { ddof: 1, eps: 1e-4 }, EXACT);
+    let groups = [[Some(1.0), Some(0.0)], [Some(0.3), Some(0.3 + 1e-5)]];
+    let found = batch_advantages(&groups, &batch);
+    // The four rewards deviate by 0.6, -0.4, -0.1, -0.1 from their mean: variance 0.54 / 3.
+    check(
+        &found[0].values,
+        &[0.5 / (0.18_f64.sqrt() + 1e-4), -0.5 / (0.18_f64.sqrt() + 1e-4)],
+        1e-5,
+    );
+    assert!(found[1].values[1] < 2e-5 && found[1].values[1] > 0.0);
+    let own = rule(Baseline::Mean, std(1, 1e-4), EXACT);
+    assert!(batch_advantages(&groups, &own)[1].values[1] > 0.04);
+    // One group alone is its own batch; unjudged members count nowhere.
+    assert_eq!(of(&[0.2, 0.9, 0.4], &batch), of(&[0.2, 0.9, 0.4], &own));
+    let with = batch_advantages(&[&groups[0][..], &[None], &[None, Some(0.3)]], &batch);
+    assert_eq!((with[1].scored, with[2].scored, with[2].no_spread), (0, 1, true));
+}
+
+#[test]
+fn dynamic_sampling_keeps_the_groups_that_have_advantages() {
+    for rewards in [
+        vec![],
+        vec![Some(1.0)],
+        vec![Some(1.0), None],
+        vec![Some(0.3), Some(0.3 + 1e-7)],
+        vec![Some(0.3), None, Some(0.4)],
+    ] {
+        let found = advantages(&rewards, &Preset::Dapo.objective().advantage);
+        assert_eq!(has_spread(&rewards, 1e-6), !found.no_spread);
+        assert_eq!(found.no_spread, found.values.iter().all(|&value| value == 0.0));
+    }
+}
+
+#[test]
 #[should_panic(expected = "rewards are finite")]
 fn a_reward_that_is_no_number_is_refused() {
     let _ = of(&[1.0, f64::NAN], &rule(Baseline::Mean, Scale::None, 0.0));
@@ -119,8 +156,9 @@ fn rules() -> impl Strategy<Value = AdvantageRule> {
     let baseline = prop_oneof![Just(Baseline::Mean), Just(Baseline::LeaveOneOut)];
     let scale = prop_oneof![
         Just(Scale::None),
-        (0_u8..2, prop_oneof![Just(0.0), Just(1e-6), Just(1e-4)])
-            .prop_map(|(ddof, eps)| std(ddof, eps)),
+        (0_u8..2, prop_oneof![Just(0.0), Just(1e-6), Just(1e-4)], any::<bool>()).prop_map(
+            |(ddof, eps, batch)| if batch { Scale::BatchStd { ddof, eps } } else { std(ddof, eps) },
+        ),
     ];
     (baseline, scale).prop_map(|(baseline, scale)| rule(baseline, scale, 1e-6))
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use swerl_grpo::checkpoint::{list, read_state};
-use swerl_grpo::loss::{Kl, KlEstimator};
+use swerl_grpo::loss::{Clip, Kl, KlEstimator, KlPlacement, Surrogate};
 use swerl_grpo::{
     CheckpointRule, End, OptimizerRule, Resume, StepMetrics, TrainConfig, Trained, train,
 };
@@ -43,8 +43,12 @@ fn three_steps_and_three_resumed_equal_six_to_the_bit() {
     let folders = [(), ()].map(|()| tempfile::tempdir().unwrap());
     let mut configs = folders.each_ref().map(|folder| checkpointed(6, folder.path()));
     for config in &mut configs {
-        config.objective.loss.kl =
-            Some(Kl { estimator: KlEstimator::K3, coefficient: 0.05, clamp: None });
+        config.objective.loss.kl = Some(Kl {
+            estimator: KlEstimator::K3,
+            placement: KlPlacement::Loss,
+            coefficient: 0.05,
+            clamp: None,
+        });
     }
     let [straight_config, split_config] = configs;
     let mut straight = Recorder::default();
@@ -115,7 +119,10 @@ fn another_runs_checkpoint_is_refused_with_the_difference() {
         assert!(error.contains(expected), "{error}");
     };
     check(
-        |c| c.objective.loss.clip.high = 0.28,
+        |c| {
+            let clip = Clip { low: 0.2, high: 0.28, dual: None };
+            c.objective.loss.surrogate = Surrogate::Clip(clip);
+        },
         "a checkpoint of another run; objective.loss.clip.high: 0.2 in the checkpoint, 0.28 here",
     );
     check(

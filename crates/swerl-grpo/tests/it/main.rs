@@ -6,8 +6,12 @@
 mod advantage;
 mod batch;
 mod checkpoint;
+mod golden;
+mod laws;
 mod loss;
 mod optimizer;
+mod ours;
+mod preset;
 mod refuse;
 mod sft;
 mod support;

@@ -3,7 +3,9 @@
 
 use burn::module::Param;
 use burn::tensor::{Tensor, TensorData};
-use swerl_grpo::loss::OldLogProbs;
+use swerl_grpo::loss::{
+    Clip, OldLogProbs, ProbabilityMask, RatioLevel, Surrogate, TruncatedImportance,
+};
 use swerl_grpo::{
     Group, Preset, Resume, RolloutError, RolloutSource, SamplerCheck, Silent, TrainConfig,
     TrainError, train,
@@ -82,8 +84,17 @@ fn a_log_prob_of_the_sampler_that_is_no_number_names_its_sample() {
     config.objective.loss.entropy = 0.001; // so that every sample is computed
     let checked = error(&mut source, &config);
     config.sampler_check = None;
-    config.objective.loss.old = OldLogProbs::Behaviour;
-    for error in [checked, error(&mut source, &config)] {
+    let mut rules = [config.objective.loss; 3];
+    rules[0].old = OldLogProbs::Behaviour;
+    rules[1].drift = Some(0.1);
+    rules[2].truncated_importance =
+        Some(TruncatedImportance { level: RatioLevel::Token, cap: 2.0 });
+    let mut errors = vec![checked];
+    for loss in rules {
+        config.objective.loss = loss;
+        errors.push(error(&mut source, &config));
+    }
+    for error in errors {
         assert_eq!(not_finite(&error), ("prompt 1", 2, "behaviour log-prob"));
     }
 }
@@ -96,6 +107,30 @@ fn a_gradient_that_overflows_names_its_sample() {
     let config = TrainConfig { objective: Preset::DrGrpo { length: 4 }.objective(), ..config(1) };
     let error = error(&mut source, &config);
     assert_eq!(not_finite(&error), ("prompt 1", 0, "the gradient norm"));
+}
+
+#[test]
+fn a_std_that_overflows_and_a_loss_that_does_name_their_sample() {
+    let mut source = Changed(Repeats::new(3), |groups: &mut Vec<Group>| {
+        groups[1].rewards[0] = Some(1e300);
+    });
+    assert_eq!(not_finite(&error(&mut source, &config(1))), ("prompt 1", 0, "the advantage"));
+
+    // Member 0 lies beyond the clamp of the log-ratio and member 1 beyond the clip: no gradient.
+    let pair = Repeats { prompts: 1, samples: 2, ..Repeats::new(3) };
+    let mut source = Changed(pair, |groups: &mut Vec<Group>| {
+        groups[0].rewards = vec![Some(-2e38), Some(2e38)];
+        for (sequence, by) in groups[0].sequences.iter_mut().zip([30.0, -0.5]) {
+            for value in &mut sequence.behaviour_log_probs {
+                *value += by;
+            }
+        }
+    });
+    let mut objective = Preset::DrGrpo { length: 1 }.objective();
+    objective.loss.old = OldLogProbs::Behaviour;
+    objective.loss.surrogate = Surrogate::Clip(Clip { low: 1.0, high: 0.2, dual: None });
+    let config = TrainConfig { objective, sampler_check: None, ..config(1) };
+    assert_eq!(not_finite(&error(&mut source, &config)), ("prompt 0", 1, "the loss"));
 }
 
 /// The same groups at every step.
@@ -153,7 +188,29 @@ fn wrong_configurations_are_one_line_with_the_field() {
         let text = result.map(|_| ()).unwrap_err().to_string();
         assert_eq!(text, expected);
     };
-    check(|c| c.objective.loss.clip.low = 1.5, "loss.clip.low = 1.5: it must be from 0 to 1");
+    check(
+        |c| {
+            let clip = Clip { low: 1.5, high: 0.2, dual: None };
+            c.objective.loss.surrogate = Surrogate::Clip(clip);
+        },
+        "loss.clip.low = 1.5: it must be from 0 to 1",
+    );
+    check(
+        |c| {
+            let mask = ProbabilityMask { low: 0.2, high: 2.0 };
+            c.objective.loss.surrogate = Surrogate::Mask(mask);
+        },
+        "loss.mask.high = 2: it must be from 0 to 1",
+    );
+    check(|c| c.objective.loss.drift = Some(0.0), "loss.drift = 0: it must be above 0 and finite");
+    check(
+        |c| {
+            let rule = TruncatedImportance { level: RatioLevel::Sequence, cap: 2.0 };
+            c.objective.loss.truncated_importance = Some(rule);
+            c.objective.loss.old = OldLogProbs::Behaviour;
+        },
+        "loss.truncated_importance is set, but loss.old is behaviour: the weight would be 1 everywhere; leave it out, or set loss.old to current",
+    );
     check(|c| c.schedule.peak = f64::NAN, "schedule.peak = NaN: it must be above 0 and finite");
     check(|c| c.micro_batch_tokens = 0, "micro_batch_tokens = 0: it must be above 0 and finite");
     check(|c| c.optimizer.beta2 = 1.0, "optimizer.beta2 = 1: it must be from 0 to below 1");

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use swerl_grpo::loss::{Kl, KlEstimator, OldLogProbs};
+use swerl_grpo::loss::{CispoBound, Kl, KlEstimator, KlPlacement, OldLogProbs};
 use swerl_grpo::{
     AdvantageRule, Advantages, End, Group, Observer, ObserverError, Preset, Resume, RolloutError,
     RolloutSource, StepMetrics, TrainConfig, TrainError, train,
@@ -83,23 +83,44 @@ fn a_synthetic_reward_rises_and_does_not_when_rewards_are_permuted() {
 #[test]
 fn every_preset_learns() {
     let before = mean_reward(&TinyPolicy::new(1));
-    for preset in [Preset::SweRl, Preset::Verl, Preset::Dapo, Preset::DrGrpo { length: 4 }] {
+    let presets = [
+        Preset::SweRl,
+        Preset::Verl,
+        Preset::OpenRlhf,
+        Preset::NemoRl,
+        Preset::PrimeRl,
+        Preset::SkyRl,
+        Preset::Dapo,
+        Preset::DrGrpo { length: 4 },
+        Preset::Gspo,
+        Preset::Cispo { bound: CispoBound::Absolute { cap: 5.0 } },
+    ];
+    for preset in presets {
         let config = TrainConfig { objective: preset.objective(), ..config(100) };
         let (policy, steps) = run(&mut Repeats::new(3), &config).unwrap();
         let after = mean_reward(&policy);
         assert!(after > before + 0.2, "{preset:?} {before} {after}");
         let kl = steps.last().unwrap().kl;
-        assert_eq!(kl.is_some_and(|kl| kl > 0.0), preset == Preset::SweRl);
+        assert_eq!(kl.is_some(), config.objective.loss.kl.is_some());
+        assert!(preset != Preset::SweRl || kl.is_some_and(|kl| kl > 0.0));
     }
 }
 
 #[test]
 fn micro_batches_change_neither_weights_nor_metrics() {
-    let kl = Kl { estimator: KlEstimator::K3, coefficient: 0.1, clamp: None };
-    for preset in [Preset::Trl, Preset::SweRl, Preset::DrGrpo { length: 4 }] {
+    let kl =
+        |placement| Kl { estimator: KlEstimator::K3, placement, coefficient: 0.1, clamp: None };
+    for (preset, placement) in [
+        (Preset::Trl, KlPlacement::Loss),
+        (Preset::SweRl, KlPlacement::Loss),
+        (Preset::DrGrpo { length: 4 }, KlPlacement::Loss),
+        (Preset::OpenRlhf, KlPlacement::Reward),
+        (Preset::PrimeRl, KlPlacement::LossStraightThrough),
+        (Preset::Cispo { bound: CispoBound::Absolute { cap: 5.0 } }, KlPlacement::Reward),
+    ] {
         let mut whole = config(1);
         whole.objective = preset.objective();
-        whole.objective.loss.kl = Some(kl);
+        whole.objective.loss.kl = Some(kl(placement));
         whole.objective.loss.entropy = 0.01;
         // So that the update is linear in the gradient: eps dwarfs the second moment.
         whole.optimizer.eps = 1e3;
