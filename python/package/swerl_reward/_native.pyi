@@ -2,6 +2,7 @@
 
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
+__all__: List[str]
 __version__: str
 
 # line, similarity, text, diff

@@ -113,5 +113,6 @@ def score_unidiff(predicted: List[str], oracle: List[str]) -> Score:
 
 
 def _made(parts: _native._Score) -> Score:
-    *fields, near_miss = parts
-    return Score(*fields, near_miss=None if near_miss is None else NearMiss(*near_miss))
+    reward, outcome, reason, similarities, thought, edits, near = parts
+    near_miss = None if near is None else NearMiss(*near)
+    return Score(reward, outcome, reason, similarities, thought, edits, near_miss)
