@@ -7,31 +7,18 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use swerl_benches::revisions::{Revisions, revisions};
+use swerl_benches::revisions::{Revisions, patch_pair, revisions};
 use swerl_reward::similarity::Matcher;
-use swerl_reward::{Scorer, Target, minimal_edits, render_answer, unified_patch};
+use swerl_reward::{Scorer, Target, minimal_edits, render_answer};
 
-/// A predicted and an oracle patch, cut to the same number of (ASCII) characters.
-fn patch_pair(characters: usize, seed: u64) -> (String, String) {
-    let mut lines = characters / 12 + 20;
-    loop {
-        let Revisions { old, oracle, predicted } = revisions(lines, seed);
-        let (mut predicted, mut oracle) =
-            (unified_patch(&old, &predicted), unified_patch(&old, &oracle));
-        if predicted.len() >= characters && oracle.len() >= characters {
-            predicted.truncate(characters);
-            oracle.truncate(characters);
-            return (predicted, oracle);
-        }
-        lines *= 2;
-    }
-}
+/// Pairs of each length.
+const PAIRS: u64 = 8;
 
 fn ratios(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("ratio");
     for characters in [200, 1_000, 5_000, 10_000, 30_000] {
         let pairs: Vec<(String, String)> =
-            (0..8).map(|seed| patch_pair(characters, seed)).collect();
+            (0..PAIRS).map(|seed| patch_pair(characters, seed)).collect();
         let mut matcher = Matcher::new();
         let mut turn = 0;
         group.throughput(Throughput::Elements(1));

@@ -1,4 +1,4 @@
-//! Deterministic inputs for the benchmarks: nothing is read from disk and no seed is drawn.
+//! Deterministic inputs for the benchmarks: texts come from this workspace's sources, changes from counters.
 //!
 //! What is inside a timed region is said at each benchmark.
 

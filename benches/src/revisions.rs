@@ -1,17 +1,13 @@
 //! A file and two revisions of it, like those whose patches the reward compares.
 //!
-//! The file is Python-like code of made-up names. The oracle's change and the prediction's share
-//! some edits and differ in others, so that their patches are alike but not equal.
+//! The file is a piece of this workspace's own sources. The oracle's change and the prediction's
+//! share some edits and differ in others, so that their patches are alike but not equal.
 
-const VERBS: [&str; 12] = [
-    "load", "merge", "split", "parse", "check", "fetch", "apply", "render", "count", "close",
-    "reset", "build",
-];
-const NOUNS: [&str; 14] = [
-    "record", "header", "window", "buffer", "cache", "index", "token", "branch", "total", "margin",
-    "entry", "value", "limit", "offset",
-];
-const OPERATORS: [&str; 8] = ["+", "-", "*", "//", "==", "<=", ">", "and"];
+use std::path::Path;
+
+use swerl_reward::unified_patch;
+
+const NOUNS: [&str; 8] = ["value", "index", "text", "line", "path", "name", "count", "self"];
 
 /// Counter-based draws (splitmix64): the n-th draw of a seed is always the same.
 #[derive(Clone, Debug)]
@@ -35,37 +31,6 @@ impl Draws {
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((x ^ (x >> 31)) % bound as u64) as usize
     }
-
-    fn name(&mut self) -> String {
-        let (verb, noun) = (self.below(VERBS.len()), self.below(NOUNS.len()));
-        match self.below(3) {
-            0 => NOUNS[noun].to_owned(),
-            1 => format!("{}_{}", VERBS[verb], NOUNS[noun]),
-            _ => format!("{}_{}", NOUNS[noun], self.below(40)),
-        }
-    }
-}
-
-/// One statement at an indentation, sometimes the head of a function.
-fn line(draws: &mut Draws) -> String {
-    let indent = "    ".repeat(1 + draws.below(3));
-    let (a, b, c) = (draws.name(), draws.name(), draws.name());
-    let operator = OPERATORS[draws.below(OPERATORS.len())];
-    match draws.below(9) {
-        0 => format!("def {a}(self, {b}, {c}=None):"),
-        1 => String::new(),
-        2 => format!("{indent}if {a} {operator} {b}:"),
-        3 => format!("{indent}return {a}({b}, {c}[{}])", draws.below(9)),
-        4 => format!("{indent}for {a} in self.{b}({c}):"),
-        5 => format!("{indent}self.{a} = {b} {operator} {c}"),
-        6 => format!(
-            "{indent}# {} the {} before the {}",
-            VERBS[draws.below(12)],
-            NOUNS[draws.below(14)],
-            c
-        ),
-        _ => format!("{indent}{a} = {b}.{c}({:?})", NOUNS[draws.below(14)]),
-    }
 }
 
 /// A copy with about one line in `every` changed, dropped or added.
@@ -78,11 +43,11 @@ fn change(lines: &[String], every: usize, draws: &mut Draws) -> Vec<String> {
         }
         match draws.below(4) {
             0 => {}
-            1 => changed.extend([old.clone(), line(draws)]),
-            2 => changed.push(line(draws)),
+            1 => changed.extend([old.clone(), lines[draws.below(lines.len())].clone()]),
+            2 => changed.push(lines[draws.below(lines.len())].clone()),
             _ => {
                 let (from, to) = (NOUNS[draws.below(NOUNS.len())], NOUNS[draws.below(NOUNS.len())]);
-                changed.push(old.replace(from, to).replace("self.", "this."));
+                changed.push(old.replace(from, to).replace('(', "(&"));
             }
         }
     }
@@ -100,14 +65,56 @@ pub struct Revisions {
     pub predicted: String,
 }
 
-/// A file of `lines` lines (about 26 ASCII characters each) and its revisions: the same for a seed.
+/// `lines` lines of this workspace's own sources and two revisions of them: the same for a seed.
+///
+/// # Panics
+/// If the sources cannot be read.
 #[must_use]
 pub fn revisions(lines: usize, seed: u64) -> Revisions {
     let mut draws = Draws::new(seed);
-    let old: Vec<String> = (0..lines).map(|_| line(&mut draws)).collect();
+    let sources = sources();
+    let start = draws.below(sources.len());
+    let old: Vec<String> = sources.iter().cycle().skip(start).take(lines).cloned().collect();
     let shared = change(&old, 9, &mut draws);
     let oracle = change(&shared, 30, &mut draws);
     let predicted = change(&shared, 30, &mut draws);
     let text = |lines: &[String]| lines.join("\n") + "\n";
     Revisions { old: text(&old), oracle: text(&oracle), predicted: text(&predicted) }
+}
+
+/// The ASCII lines of the sources of swerl-reward and swerl-data, files in the order of their paths.
+fn sources() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut waiting = vec![crates.join("swerl-reward/src"), crates.join("swerl-data/src")];
+    let mut files = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the sources are beside the benches") {
+            let path = entry.expect("the sources are readable").path();
+            if path.is_dir() { waiting.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    let mut lines = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file).expect("sources are text");
+        lines.extend(text.lines().filter(|line| line.is_ascii()).map(str::to_owned));
+    }
+    lines
+}
+
+/// A predicted and an oracle patch, cut to the same number of (ASCII) characters.
+#[must_use]
+pub fn patch_pair(characters: usize, seed: u64) -> (String, String) {
+    let mut lines = characters / 12 + 20;
+    loop {
+        let Revisions { old, oracle, predicted } = revisions(lines, seed);
+        let (mut predicted, mut oracle) =
+            (unified_patch(&old, &predicted), unified_patch(&old, &oracle));
+        if predicted.len() >= characters && oracle.len() >= characters {
+            predicted.truncate(characters);
+            oracle.truncate(characters);
+            return (predicted, oracle);
+        }
+        lines *= 2;
+    }
 }

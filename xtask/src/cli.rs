@@ -25,6 +25,8 @@ enum Task {
     SampleData(SampleDataArgs),
     /// Train the embedded base model of the examples (an hour or two on 2 cores).
     PretrainDemo(PretrainArgs),
+    /// Make golden files anew with their scripts.
+    Golden(GoldenArgs),
     /// Package every published crate as `cargo publish` would.
     Package(PackageArgs),
     /// Type-check swerl-model with the GPU backends, as far as this machine allows.
@@ -61,6 +63,23 @@ pub struct PretrainArgs {
     pub rest: Vec<String>,
 }
 
+/// Arguments of `golden`.
+#[derive(Debug, Args)]
+pub struct GoldenArgs {
+    /// `difflib`: random pairs with CPython's ratio and unified diff, for swerl-reward.
+    #[arg(value_name = "NAME", value_parser = ["difflib"])]
+    pub name: String,
+    /// How many pairs.
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    pub pairs: usize,
+    /// Seed; equal seeds and sizes give equal pairs.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Test on the pairs, then put the committed file back.
+    #[arg(long)]
+    pub check: bool,
+}
+
 /// Arguments of `package`.
 #[derive(Debug, Args)]
 pub struct PackageArgs {
@@ -92,6 +111,7 @@ impl Cli {
             Task::Tidy => tidy::run(&workspace),
             Task::SampleData(args) => command::sample_data::run(&workspace, args),
             Task::PretrainDemo(args) => command::pretrain_demo::run(&workspace, &args),
+            Task::Golden(args) => command::golden::run(&workspace, &args),
             Task::Package(args) => command::package::run(&workspace, &args),
             Task::Features(args) => command::features::run(&workspace, &args),
         }

@@ -34,6 +34,12 @@ impl Call {
         Self::new(OsString::from("git"), "git", dir)
     }
 
+    /// Python 3 in folder `dir`.
+    #[must_use]
+    pub fn python(dir: &Path) -> Self {
+        Self::new(OsString::from("python3"), "python3", dir)
+    }
+
     fn new(program: OsString, shown: &str, dir: &Path) -> Self {
         let mut command = Command::new(program);
         command.current_dir(dir);

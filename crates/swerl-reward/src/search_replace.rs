@@ -1,6 +1,7 @@
 //! The search/replace entry: the reward of an output as trained on, rules R1 to R10.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use crate::apply;
 use crate::explain::nearest_lines;
@@ -80,6 +81,37 @@ impl Scorer {
         let mut score = self.score_solution(matcher, target, solution);
         score.thought = Some(thought.to_owned());
         score
+    }
+
+    /// [`Scorer::score`], or `None` where that takes longer than `limit`: an output that could
+    /// not be judged, to be masked and not punished (see [`crate::combine`]).
+    ///
+    /// The work itself stops, at most one pass over the texts after the limit; no thread is
+    /// left behind. Whether a limit is met depends on the machine, so it makes a run depend on
+    /// it too: [`Limits`] bound the same cost by counting, and are what a run should rely on.
+    ///
+    /// ```
+    /// use std::{collections::BTreeMap, time::Duration};
+    /// use swerl_reward::{Scorer, Target, similarity::Matcher};
+    /// let files = BTreeMap::from([("a".to_owned(), "x\n".to_owned())]);
+    /// let target = Target::new(&files, &files);
+    /// let score = Scorer::new().score_within(Duration::from_secs(5), &mut Matcher::new(), &target, "no tags");
+    /// assert_eq!(score.unwrap().reward, -1.0);
+    /// ```
+    #[must_use]
+    pub fn score_within(
+        &self,
+        limit: Duration,
+        matcher: &mut Matcher,
+        target: &Target<'_>,
+        output: &str,
+    ) -> Option<Score> {
+        let deadline = Instant::now().checked_add(limit);
+        matcher.stop_at(deadline);
+        let score = self.score(matcher, target, output);
+        let late = matcher.stopped() || deadline.is_some_and(|deadline| Instant::now() > deadline);
+        matcher.stop_at(None);
+        (!late).then_some(score)
     }
 
     fn score_solution(&self, matcher: &mut Matcher, target: &Target<'_>, solution: &str) -> Score {

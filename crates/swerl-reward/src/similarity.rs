@@ -14,11 +14,16 @@
 //! Texts are compared as they are: no Unicode normalisation, no folding of white space.
 
 mod automaton;
+mod bits;
+mod grams;
 mod interner;
 mod matcher;
-mod small;
+mod region;
+mod task;
+mod walk;
 
-pub use matcher::{Block, Matcher};
+pub use matcher::Matcher;
+pub use region::Block;
 
 /// The ratio of difflib over the code points of two texts, in `[0, 1]`.
 ///

@@ -20,6 +20,9 @@ A row is one JSON object a line:
   {\"id\": \"1\", \"context\": {\"a.py\": \"x = 1\\n\"}, \"oracle\": {\"a.py\": \"x = 2\\n\"}, \"output\": \"<think>...\"}
 or, with --seeds:
   {\"seed\": \"owner/repo#12\", \"output\": \"<think>...\"}
+or new contents, or unified diffs:
+  {\"kind\": \"general\", \"context\": {..}, \"oracle\": {..}, \"prediction\": {\"a.py\": \"x = 2\\n\"}}
+  {\"kind\": \"unidiff\", \"oracle_patches\": [\"--- a/f..\"], \"pred_patches\": [\"--- a/f..\"]}
 Each gives one row, in order: {\"id\", \"reward\", \"outcome\", \"reason\", \"similarities\"}.
 
 Examples:

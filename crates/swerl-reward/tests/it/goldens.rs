@@ -148,3 +148,24 @@ fn every_recorded_ratio_and_patch() {
         assert_eq!(&unified_patch(old, new), patch, "{name}");
     }
 }
+
+#[derive(Deserialize)]
+struct Random {
+    a: String,
+    b: String,
+    ratio: f64,
+    patch: String,
+}
+
+/// Made by `tests/golden/make_difflib.py`.
+#[test]
+fn every_random_ratio_and_patch() {
+    let text = include_str!("../golden/difflib_random.json");
+    let cases: Vec<Random> = serde_json::from_str(text).unwrap();
+    assert!(cases.len() >= 600, "{}", cases.len());
+    let mut matcher = Matcher::new();
+    for (number, Random { a, b, ratio, patch }) in cases.iter().enumerate() {
+        assert_eq!(matcher.ratio(a, b), *ratio, "pair {number}");
+        assert_eq!(&unified_patch(a, b), patch, "pair {number}");
+    }
+}

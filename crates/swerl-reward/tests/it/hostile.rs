@@ -120,3 +120,32 @@ fn paths_are_only_keys() {
         assert_eq!((score.reward, score.similarities.get(path)), (0.0, Some(&0.0)), "{path:?}");
     }
 }
+
+#[test]
+fn a_time_limit_stops_the_work() {
+    // Far too much to compare in no time: no shared run of four characters, a wide alphabet.
+    let text = |seed: u32| -> String {
+        (0..400_000u32)
+            .map(|n| {
+                let hash = (n ^ seed).wrapping_mul(0x9e37_79b9) >> 20;
+                char::from_u32(0x4e00 + hash % 3000).unwrap()
+            })
+            .collect()
+    };
+    let (old, new, predicted) = (files(&[("p", "")]), files(&[("p", &text(1))]), text(77));
+    let target = Target::new(&old, &new);
+    let output = format!(
+        "<think>t</think><solution>\n```\n### p\n<<<<<<< SEARCH\n\n=======\n{predicted}\n>>>>>>> REPLACE\n```\n</solution>"
+    );
+    let mut matcher = Matcher::new();
+    let limit = Duration::from_millis(1);
+    let late = quick("a limit passed", || {
+        Scorer::new().score_within(limit, &mut matcher, &target, &output)
+    });
+    assert_eq!(late, None);
+    // The matcher is as good as new afterwards.
+    assert_eq!(matcher.ratio("tide", "diet"), 0.25);
+    let ample = Duration::from_secs(3600);
+    let score = Scorer::new().score_within(ample, &mut matcher, &target, "no tags");
+    assert_eq!(score.map(|score| score.reward), Some(-1.0));
+}

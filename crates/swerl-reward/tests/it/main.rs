@@ -8,6 +8,7 @@ mod goldens;
 mod hostile;
 mod laws;
 mod minimal;
+mod replay;
 mod unidiff;
 
 use std::collections::BTreeMap;

@@ -156,3 +156,32 @@ fn a_reader_that_leaves_is_no_failure() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stderr, "");
 }
+
+#[test]
+fn other_kinds_of_rows() {
+    let dir = tempdir().unwrap();
+    let patch = |line: &str| format!("--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+{line}\n");
+    let all = [
+        json!({"id": "u", "kind": "unidiff", "oracle_patches": [patch("TWO")],
+            "pred_patches": [patch("TWO")]}),
+        json!({"id": "broken", "kind": "unidiff", "oracle_patches": [patch("TWO")],
+            "pred_patches": ["no diff"]}),
+        json!({"id": "g", "kind": "general", "context": {"a": "x\n"}, "oracle": {"a": "diet\n"},
+            "prediction": {"a": "tide\n"}}),
+        json!({"id": "s", "kind": "search_replace", "context": {"a": "x\n"},
+            "oracle": {"a": "y\n"}, "output": answer("a", "x", "y")}),
+        json!({"id": "lacking", "kind": "general", "context": {"a": "x\n"}, "oracle": {}}),
+        json!({"id": "unknown", "kind": "poem"}),
+    ];
+    write(dir.path(), "rows.jsonl", &all);
+    let ran = swerl(dir.path(), &["score", "rows.jsonl"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let found: Vec<(Value, Value)> = rows(&ran.stdout)
+        .into_iter()
+        .map(|mut row| (row["id"].take(), row["reward"].take()))
+        .collect();
+    let expected = [("u", 1.0), ("broken", 0.0), ("g", 0.85), ("s", 1.0)];
+    assert_eq!(found, expected.map(|(id, reward)| (json!(id), json!(reward))));
+    assert!(ran.stderr.contains("rows.jsonl:5: a row needs `prediction`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("rows.jsonl:6: not a row to score"), "{}", ran.stderr);
+}

@@ -7,7 +7,9 @@ use std::{collections::BTreeMap, error::Error, fmt};
 use serde::{Deserialize, Serialize};
 use swerl::{
     data::SeedExample,
-    reward::{NearMiss, Outcome, Scorer, Target, similarity::Matcher},
+    reward::{
+        NearMiss, Outcome, Scorer, Target, score_contents, score_unidiff, similarity::Matcher,
+    },
 };
 
 use super::lines::{Line, MAX_LINE};
@@ -21,10 +23,28 @@ type Files = BTreeMap<String, String>;
 #[derive(Debug, Deserialize)]
 struct Row {
     id: Option<Id>,
+    #[serde(default)]
+    kind: Kind,
     seed: Option<String>,
     context: Option<Files>,
     oracle: Option<Files>,
-    output: String,
+    output: Option<String>,
+    prediction: Option<Files>,
+    oracle_patches: Option<Vec<String>>,
+    pred_patches: Option<Vec<String>>,
+}
+
+/// How the prediction is written.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// A model's whole answer with search/replace edits.
+    #[default]
+    SearchReplace,
+    /// New file contents.
+    General,
+    /// Unified diffs.
+    Unidiff,
 }
 
 /// An id as the user wrote it.
@@ -66,8 +86,8 @@ pub(crate) enum RowError {
     TooLong,
     /// Not a row.
     Json(serde_json::Error),
-    /// Neither a seed nor both texts.
-    NothingToCompare,
+    /// Not what the kind of row needs.
+    Lacks(&'static str),
     /// A seed that the seeds file lacks.
     UnknownSeed(String),
 }
@@ -77,9 +97,7 @@ impl fmt::Display for RowError {
         match self {
             Self::TooLong => write!(f, "longer than {} MiB", MAX_LINE >> 20),
             Self::Json(error) => write!(f, "not a row to score: {error}"),
-            Self::NothingToCompare => {
-                write!(f, "a row needs `context` and `oracle`, or `seed` (with --seeds FILE)")
-            }
+            Self::Lacks(what) => write!(f, "a row needs {what}"),
             Self::UnknownSeed(id) => write!(f, "no seed is called {id:?} (see --seeds)"),
         }
     }
@@ -98,15 +116,22 @@ pub(crate) fn score(
         return Ok(None);
     }
     let row: Row = serde_json::from_slice(bytes).map_err(RowError::Json)?;
-    let (context, oracle) = match (row.context, row.oracle, &row.seed) {
-        (Some(context), Some(oracle), None) => (context, oracle),
-        (None, None, Some(id)) => {
-            let seed = seeds.get(id).ok_or_else(|| RowError::UnknownSeed(id.clone()))?;
-            (seed.context(), seed.oracle.clone())
+    let score = match row.kind {
+        Kind::SearchReplace => {
+            let output = row.output.as_deref().ok_or(RowError::Lacks("`output`"))?;
+            let (context, oracle) = files(row.context, row.oracle, row.seed.as_ref(), seeds)?;
+            Scorer::new().score(matcher, &Target::new(&context, &oracle), output)
         }
-        _ => return Err(RowError::NothingToCompare),
+        Kind::General => {
+            let predicted = row.prediction.ok_or(RowError::Lacks("`prediction`"))?;
+            let (context, oracle) = files(row.context, row.oracle, row.seed.as_ref(), seeds)?;
+            score_contents(&context, &predicted, &oracle)
+        }
+        Kind::Unidiff => match (row.pred_patches, row.oracle_patches) {
+            (Some(predicted), Some(oracle)) => score_unidiff(&predicted, &oracle),
+            _ => return Err(RowError::Lacks("`oracle_patches` and `pred_patches`")),
+        },
     };
-    let score = Scorer::new().score(matcher, &Target::new(&context, &oracle), &row.output);
     let id = row.id.or(row.seed.map(Id::Text));
     let row = ScoreRow {
         id: id.unwrap_or(Id::Number(line.number)),
@@ -122,4 +147,21 @@ pub(crate) fn score(
         valid: score.is_valid(),
         exact: score.is_exact(),
     }))
+}
+
+/// The files shown and the merged ones: the row's own, or those of the seed that it names.
+fn files(
+    context: Option<Files>,
+    oracle: Option<Files>,
+    seed: Option<&String>,
+    seeds: &Seeds,
+) -> Result<(Files, Files), RowError> {
+    match (context, oracle, seed) {
+        (Some(context), Some(oracle), None) => Ok((context, oracle)),
+        (None, None, Some(id)) => {
+            let seed = seeds.get(id).ok_or_else(|| RowError::UnknownSeed(id.clone()))?;
+            Ok((seed.context(), seed.oracle.clone()))
+        }
+        _ => Err(RowError::Lacks("`context` and `oracle`, or `seed` (with --seeds FILE)")),
+    }
 }
