@@ -121,6 +121,7 @@ impl Grams {
                     continue;
                 }
                 let size = a[i..].iter().zip(&b[j..]).take_while(|(x, y)| x == y).count();
+                budget = budget.saturating_sub(size / 8);
                 if size >= gram {
                     let (a, b, size) = (i as u32, j as u32, size as u32);
                     self.pieces.push(Piece { part: 0, a, b, size });
