@@ -2,7 +2,16 @@
 
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
-__all__: List[str]
+__all__ = [
+    "__version__",
+    "ratio",
+    "score",
+    "score_batch",
+    "score_contents",
+    "score_unidiff",
+    "unified_patch",
+]
+
 __version__: str
 
 # line, similarity, text, diff
