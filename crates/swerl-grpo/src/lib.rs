@@ -9,7 +9,6 @@
 //! ```
 //!
 //! * [`advantage`]: rewards of a group to advantages, in f64 on the host.
-//! * [`mod@overlong`]: DAPO's punishment of long completions, for whoever makes the rewards.
 //! * [`mod@loss`]: ratio, bounds, KL and entropy on small `[targets]` tensors.
 //! * [`preset`]: published objectives by name.
 //! * [`batch`]: rows whose completions share their prompt, and micro-batches by token budget.
@@ -39,7 +38,6 @@ pub mod loss;
 pub mod metrics;
 pub mod observe;
 pub mod optimizer;
-pub mod overlong;
 pub mod policy;
 pub mod preset;
 mod random;

@@ -1,10 +1,11 @@
 //! Objectives by name: advantage and loss as a published method or another trainer has them.
 //!
 //! A run file that names one says what it optimises. Each is the part of that method which the
-//! objective covers; data-side parts are functions ([`crate::advantage::has_spread`] and
-//! [`crate::overlong`] for DAPO). What a source leaves open is said at the variant. No two are
-//! equal. With one update per batch a ratio to the trainer's own old log-probs is 1, so clips act
-//! where the denominator is the sampler's: `prime_rl`, `gspo` and `cispo`.
+//! objective covers; the data side is its caller's: DAPO's dynamic sampling has its predicate in
+//! [`crate::advantage::has_spread`], its overlong shaping is a matter of rewards. What a source
+//! leaves open is said at the variant. No two are equal. With one update per batch a ratio to the
+//! trainer's own old log-probs is 1, so clips act where the denominator is the sampler's:
+//! `prime_rl`, `gspo` and `cispo`.
 
 use serde::{Deserialize, Serialize};
 
