@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "compact")]
     pub(crate) template: TemplateName,
     /// GRPO steps.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 24)]
     pub(crate) steps: u64,
     /// Prompts in a GRPO step.
     #[arg(long, default_value_t = 16)]
@@ -37,20 +37,20 @@ pub(crate) struct Arguments {
     /// Samples per prompt.
     #[arg(long, default_value_t = 8)]
     pub(crate) samples: usize,
-    /// Peak learning rate of GRPO.
-    #[arg(long, default_value_t = 3e-4)]
+    /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
+    #[arg(long, default_value_t = 1.5e-4)]
     pub(crate) lr: f64,
-    /// Learning rate of supervised fine-tuning.
-    #[arg(long, default_value_t = 1e-3)]
+    /// Peak learning rate of supervised fine-tuning; it falls to a fifth over all rounds.
+    #[arg(long, default_value_t = 1.5e-3)]
     pub(crate) sft_lr: f64,
     /// Seeds for supervised fine-tuning.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 3840)]
     pub(crate) sft_seeds: usize,
     /// Seeds in a round of supervised fine-tuning, after which it is validated.
-    #[arg(long, default_value_t = 192)]
+    #[arg(long, default_value_t = 640)]
     pub(crate) sft_round: usize,
     /// Most rounds of supervised fine-tuning.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 6)]
     pub(crate) sft_rounds: u64,
     /// Held-out seeds evaluated.
     #[arg(long, default_value_t = 500)]
@@ -118,4 +118,6 @@ pub(crate) enum BackendName {
     Cuda,
     /// LibTorch 2.9; needs `--features tch`.
     Tch,
+    /// Vulkan, Metal, DirectX 12; needs `--features wgpu`.
+    Wgpu,
 }

@@ -14,6 +14,8 @@ pub(crate) fn device(backend: BackendName) -> Result<Device> {
         BackendName::Cuda => Ok(Device::cuda(0)),
         #[cfg(feature = "tch")]
         BackendName::Tch => Ok(Device::libtorch()),
+        #[cfg(feature = "wgpu")]
+        BackendName::Wgpu => Ok(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
         #[allow(unreachable_patterns)]
         other => bail!(
             "--backend {other:?} is not in this build: run with `--features {}`",

@@ -8,13 +8,13 @@ use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use swerl_data::SeedExample;
 use swerl_grpo::{
-    CheckpointRule, End, OptimizerRule, Preset, Resume, SamplerCheck, Schedule, Sequence,
+    CheckpointRule, Decay, End, OptimizerRule, Preset, Resume, SamplerCheck, Schedule, Sequence,
     SftConfig, TrainConfig, sft, train,
 };
 use swerl_model::{CausalLm, Tokenizer};
 use swerl_rollout::{
     CollectSettings, Evaluation, EvaluationSettings, LocalLimits, LocalSampler, RewardControl,
-    SeedRollouts, SftSettings, TraceWriter, evaluate, supervised_set,
+    SeedRollouts, SftSettings, TraceWriter, evaluate, location_thought, supervised_set,
 };
 
 use crate::live::Counting;
@@ -23,6 +23,10 @@ use crate::records::{self, LastRollouts, Recorder, RolloutEar, Totals};
 
 /// Sequences in a step of supervised fine-tuning.
 const SFT_BATCH: usize = 8;
+/// Least share of its peak that the rate of fine-tuning falls to.
+const SFT_FLOOR: f64 = 0.2;
+/// Least share of its peak that the rate of GRPO falls to.
+const GRPO_FLOOR: f64 = 0.05;
 /// Most tokens of a micro-batch.
 const MICRO_BATCH_TOKENS: usize = 8192;
 /// Fine-tuning has flattened when the validation reward of the last two rounds is not above that
@@ -104,7 +108,11 @@ impl Run<'_> {
         }
     }
 
+    /// The rate falls along the rounds to [`SFT_FLOOR`], where the control goes on.
     fn sft_config(&self, folder: &str, steps: u64) -> SftConfig {
+        let warmup_steps = 10;
+        let total_steps = (self.arguments.sft_rounds * self.round_steps()).max(warmup_steps + 1);
+        let decay = Decay::Linear { total_steps, floor: SFT_FLOOR };
         SftConfig {
             epochs: u64::MAX,
             max_steps: Some(steps),
@@ -113,10 +121,14 @@ impl Run<'_> {
             micro_batch_tokens: MICRO_BATCH_TOKENS,
             seed: self.arguments.seed,
             optimizer: OptimizerRule::default(),
-            schedule: Schedule { warmup_steps: 10, ..Schedule::constant(self.arguments.sft_lr) },
+            schedule: Schedule { peak: self.arguments.sft_lr, warmup_steps, decay },
             checkpoint: Some(CheckpointRule { folder: self.path(folder), every: 50, keep: 1 }),
             identity: self.identity.clone(),
         }
+    }
+
+    fn round_steps(&self) -> u64 {
+        (self.arguments.sft_round / SFT_BATCH).max(1) as u64
     }
 
     fn supervised(&self) -> Result<Vec<Sequence>> {
@@ -129,7 +141,7 @@ impl Run<'_> {
         let (examples, skipped) = supervised_set(
             &self.builder,
             &self.data.sft,
-            &|seed| seed.issue.title.clone(),
+            &location_thought,
             &settings,
         );
         ensure!(!examples.is_empty(), "no seed gives a supervised example: {skipped:?}");
@@ -141,7 +153,7 @@ impl Run<'_> {
         let sequences = self.supervised()?;
         let state_path = self.path("sft.json");
         let mut state: WarmStart = records::read(&state_path)?.unwrap_or_default();
-        let round_steps = (self.arguments.sft_round / SFT_BATCH).max(1) as u64;
+        let round_steps = self.round_steps();
         let none = LastRollouts::default();
         loop {
             let rounds = state.rewards.len() as u64 + u64::from(!state.done);
@@ -179,6 +191,13 @@ impl Run<'_> {
         }
     }
 
+    /// A short rise, then a line that reaches nearly 0 with the last step.
+    fn grpo_schedule(&self) -> Schedule {
+        let (peak, warmup_steps) = (self.arguments.lr, 3);
+        let total_steps = self.arguments.steps.max(warmup_steps + 1);
+        Schedule { peak, warmup_steps, decay: Decay::Linear { total_steps, floor: GRPO_FLOOR } }
+    }
+
     /// GRPO from the warm start.
     pub(crate) fn grpo(&self, policy: CausalLm) -> Result<Option<(CausalLm, Totals)>> {
         let a = self.arguments;
@@ -189,7 +208,7 @@ impl Run<'_> {
             steps: a.steps,
             objective,
             optimizer: OptimizerRule::default(),
-            schedule: Schedule { warmup_steps: 3, ..Schedule::constant(a.lr) },
+            schedule: self.grpo_schedule(),
             temperature: 1.0,
             micro_batch_tokens: MICRO_BATCH_TOKENS,
             sampler_check: Some(SamplerCheck { mean: 1e-4, max: 1e-2 }),

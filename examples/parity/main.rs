@@ -5,6 +5,8 @@
 //! examples/parity/smollm2.sh DIR        # fetches and converts the model, about a minute
 //! cargo run --release --example parity -- DIR
 //! ```
+//!
+//! Any other folder is compared with what `examples/parity/record.py` recorded of it: `--recorded FILE`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,8 +23,11 @@ use swerl_model::{CausalLm, Tokenizer};
 /// Compare a model folder with recorded values.
 #[derive(Parser)]
 struct Arguments {
-    /// Hugging Face folder of SmolLM2-135M-Instruct in f32.
+    /// Hugging Face folder, of SmolLM2-135M-Instruct in f32 unless `--recorded` is given.
     folder: PathBuf,
+    /// Recorded values [default: those of SmolLM2].
+    #[arg(long, value_name = "FILE")]
+    recorded: Option<PathBuf>,
     /// Largest difference of a log-prob, in nats.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
@@ -80,7 +85,8 @@ fn compare(model: &CausalLm, tokenizer: &Tokenizer, case: &Case) -> Result<[f64;
 }
 
 fn run(arguments: &Arguments) -> Result<bool> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("parity/parity_smollm2.json");
+    let known = || Path::new(env!("CARGO_MANIFEST_DIR")).join("parity/parity_smollm2.json");
+    let path = arguments.recorded.clone().unwrap_or_else(known);
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
     let recorded: Recorded = serde_json::from_str(&text)?;

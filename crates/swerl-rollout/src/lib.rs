@@ -4,7 +4,7 @@
 //!
 //! Prompts: [`PromptBuilder`], [`Template`], [`ChatMarkup`]. Sampling: [`Sampler`],
 //! `LocalSampler`, [`ScriptedSampler`], [`draw()`], [`NoiseKey`]. Scored groups: [`collect()`],
-//! [`SeedRollouts`], [`RolloutStats`]. Around training: [`evaluate()`], [`supervised_set`],
+//! [`SeedRollouts`], [`RolloutStats`]. Around training: [`evaluate()`], [`supervised_set`], [`location_thought`],
 //! [`TraceWriter`].
 //!
 //! # Features
@@ -25,6 +25,7 @@ mod sampler;
 mod sampling;
 mod sft;
 mod source;
+mod thought;
 mod trace;
 
 pub use codec::TextCodec;
@@ -43,6 +44,7 @@ pub use sampler::{SampleRequest, Sampler, Script, ScriptedSampler};
 pub use sampling::{Draw, SamplingParams, draw};
 pub use sft::{SftExample, SftSettings, SftSkip, oracle_answer, supervised, supervised_set};
 pub use source::SeedRollouts;
+pub use thought::location_thought;
 pub use trace::{
     CompletionRecord, PromptRecord, TRACE_VERSION, TraceRecord, TraceWriter, read_trace,
 };

@@ -23,7 +23,7 @@ struct Arguments {
     #[arg(long)]
     out: PathBuf,
     /// Steps of training.
-    #[arg(long, default_value_t = 4474)]
+    #[arg(long, default_value_t = 12_000)]
     steps: u64,
     /// Tokens in a step.
     #[arg(long, default_value_t = 1536)]
