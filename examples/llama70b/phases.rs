@@ -138,12 +138,8 @@ impl Run<'_> {
             seed: self.arguments.seed,
             shuffle_files: false,
         };
-        let (examples, skipped) = supervised_set(
-            &self.builder,
-            &self.data.sft,
-            &location_thought,
-            &settings,
-        );
+        let (examples, skipped) =
+            supervised_set(&self.builder, &self.data.sft, &location_thought, &settings);
         ensure!(!examples.is_empty(), "no seed gives a supervised example: {skipped:?}");
         Ok(examples.into_iter().map(|e| e.sequence).collect())
     }

@@ -87,7 +87,8 @@ impl Grams {
         self.head.resize(1 << bits, NONE);
         self.next.clear();
         self.next.resize(b.len(), NONE);
-        let bucket = |hash: u64| ((hash ^ (hash >> 31)).wrapping_mul(FACTOR) >> (64 - bits)) as usize;
+        let bucket =
+            |hash: u64| ((hash ^ (hash >> 31)).wrapping_mul(FACTOR) >> (64 - bits)) as usize;
         let last = power(gram - 1);
         // From the right, so that the places of a bucket ascend.
         let mut hash = 0u64;
@@ -102,8 +103,10 @@ impl Grams {
             }
         }
         let mut budget = 8 * (a.len() + b.len()) + 1024;
-        let mut hash =
-            a[..gram].iter().rev().fold(0u64, |h, &s| h.wrapping_mul(FACTOR).wrapping_add(s.into()));
+        let mut hash = a[..gram]
+            .iter()
+            .rev()
+            .fold(0u64, |h, &s| h.wrapping_mul(FACTOR).wrapping_add(s.into()));
         for i in 0..=a.len() - gram {
             if i > 0 {
                 hash = hash.wrapping_sub(u64::from(a[i - 1])).wrapping_mul(INVERSE);
@@ -132,13 +135,7 @@ impl Grams {
     }
 
     /// Takes the chain of longest matches of one region, whose list is `pieces[start..]`.
-    fn split(
-        &mut self,
-        task: &mut Task<'_>,
-        region: Region,
-        start: usize,
-        gram: usize,
-    ) {
+    fn split(&mut self, task: &mut Task<'_>, region: Region, start: usize, gram: usize) {
         let list = &self.pieces[start..];
         let size = list.iter().map(|piece| piece.size).max().unwrap_or(0);
         self.parts.clear();
