@@ -30,7 +30,7 @@ pub(crate) fn parser(bytes: &[u8]) {
 /// path appears but those of the context and of the edits.
 pub(crate) fn apply(bytes: &[u8]) {
     let (file, answer) = halves(bytes);
-    let context = BTreeMap::from([("a.py".to_owned(), file.clone())]);
+    let context = BTreeMap::from([("a.py".to_owned(), file)]);
     let edits: Vec<_> = edit_blocks(&answer).take(64).collect();
     if let Ok(new) = apply_edits(&context, &edits) {
         for path in new.keys() {
