@@ -148,12 +148,11 @@ impl Rounds {
                 return;
             }
             let (left, right) = region.sides();
-            let side = left.min(right);
-            if side <= <u64 as Word>::BITS {
+            if region.short() {
                 bits_round(short, &mut task, region);
             } else if !extends && grams.round(&mut task, region) {
                 // The parts that it left are queued.
-            } else if side <= <u128 as Word>::BITS {
+            } else if left.min(right) <= <u128 as Word>::BITS {
                 bits_round(medium, &mut task, region);
             } else {
                 walk.round(&mut task, region);

@@ -1,7 +1,7 @@
 //! Matching blocks, and the parts of two sequences that still wait for theirs.
 
 /// Sides up to this length are short: one word holds a set of their places.
-pub(super) const SHORT: usize = 64;
+const SHORT: usize = u64::BITS as usize;
 
 /// `size` equal symbols from `a[a_start]` and `b[b_start]` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
