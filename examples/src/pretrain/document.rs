@@ -1,5 +1,10 @@
 //! One training text: what is read and what is to be written.
 
+use std::collections::BTreeMap;
+
+use swerl_reward::minimal_edits;
+use swerl_rollout::describe_edit;
+
 use super::code::{Source, name};
 use super::phrase::{self, Edit};
 use super::random::Random;
@@ -13,10 +18,25 @@ pub struct Document {
     pub wanted: String,
 }
 
-/// Document number `n` under `seed`; `small` ones have one short function and no second file, which
-/// is where copying is learned fastest.
-pub fn document(seed: u64, n: u64, small: bool) -> Document {
+/// Which texts are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Of every sort but the last, with one short function and no second file: where copying is
+    /// learned fastest.
+    Small,
+    /// Of every sort but the last.
+    Full,
+    /// A third of them edits that are reasoned out before they are written, the others as in `Full`.
+    Reasoned,
+}
+
+/// Document number `n` under `seed`.
+pub fn document(seed: u64, n: u64, kind: Kind) -> Document {
     let mut r = Random::new(seed, n);
+    let small = kind == Kind::Small;
+    if kind == Kind::Reasoned && r.percent(35) {
+        return reasoned_edit(&mut r);
+    }
     match r.below(22) {
         0 => plain(&mut r, small),
         1 | 2 => quoted_function(&mut r, small),
@@ -217,6 +237,34 @@ fn search_replace(r: &mut Random, small: bool) -> Document {
     Document { given: dressed(r, &e.request, &files), wanted }
 }
 
+/// The place of an edit quoted, the words that change, then the block.
+fn reasoned_edit(r: &mut Random) -> Document {
+    let e = edited(r, false);
+    let mut new = e.old.clone();
+    new.splice(e.at..e.at + e.removed, e.new.iter().cloned());
+    let old_text = e.old.join("\n") + "\n";
+    let one = |text: String| BTreeMap::from([(e.source.path.clone(), text)]);
+    let edits = minimal_edits(&one(old_text.clone()), &one(new.join("\n") + "\n"));
+    let mut thought = vec![e.source.path.clone()];
+    let mut blocks = Vec::new();
+    for edit in &edits {
+        thought.extend(describe_edit(&old_text, edit));
+        blocks.push(format!(
+            "### {}\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n",
+            edit.path, edit.search, edit.replace
+        ));
+    }
+    let (thought, blocks) = (thought.join("\n"), blocks.concat());
+    let wanted = match r.below(4) {
+        0 => format!("{thought}\n```\n{blocks}```\n"),
+        1 => format!("Plan:\n{thought}\n---\n{blocks}"),
+        2 => format!("{thought}\n\n{blocks}---\n"),
+        _ => format!("<think>\n{thought}\n</think>\n```\n{blocks}```\n"),
+    };
+    let files = files(r, &e.source, false);
+    Document { given: dressed(r, &e.request, &files), wanted }
+}
+
 /// A unified diff with one line of context.
 fn diff(r: &mut Random, small: bool) -> Document {
     let e = edited(r, small);
@@ -236,15 +284,15 @@ mod tests {
 
     #[test]
     fn documents_are_a_function_of_seed_and_number() {
-        assert_eq!(document(3, 17, false), document(3, 17, false));
-        assert_ne!(document(3, 17, false), document(3, 18, false));
-        assert_ne!(document(3, 17, false), document(4, 17, false));
+        assert_eq!(document(3, 17, Kind::Full), document(3, 17, Kind::Full));
+        assert_ne!(document(3, 17, Kind::Full), document(3, 18, Kind::Full));
+        assert_ne!(document(3, 17, Kind::Full), document(4, 17, Kind::Full));
     }
 
     #[test]
     fn no_document_holds_a_whole_answer() {
-        for n in 0..2000 {
-            let d = document(1, n, n % 2 == 0);
+        for n in 0..3000 {
+            let d = document(1, n, [Kind::Small, Kind::Full, Kind::Reasoned][(n % 3) as usize]);
             let text = format!("{}{}", d.given, d.wanted);
             let tags = ["<think>", "</think>", "<solution>", "</solution>"];
             assert!(!tags.iter().all(|tag| text.contains(tag)), "{text}");
@@ -254,8 +302,8 @@ mod tests {
     #[test]
     fn searched_text_is_in_the_file() {
         let mut seen = 0;
-        for n in 0..2000 {
-            let d = document(1, n, n % 2 == 0);
+        for n in 0..3000 {
+            let d = document(1, n, [Kind::Small, Kind::Full, Kind::Reasoned][(n % 3) as usize]);
             if let Some((_, rest)) = d.wanted.split_once("<<<<<<< SEARCH\n") {
                 let (search, _) = rest.split_once("\n=======").expect("a divider");
                 assert!(d.given.contains(search), "{}\n{search}", d.given);
