@@ -19,7 +19,7 @@ use crate::cache::{LayerCache, LayerPrompt};
 use crate::config::ModelConfig;
 #[cfg(feature = "flex")]
 use crate::fused::attention::Plan;
-use crate::linear::linear;
+use crate::linear::{biased_linear, linear};
 use crate::rotary::Rotary;
 
 /// Query, key, value and output projections with their head counts.
@@ -57,9 +57,9 @@ impl Attention {
         let q = config.num_attention_heads * config.head_dim;
         let kv = config.num_key_value_heads * config.head_dim;
         Self {
-            q_proj: linear(d, q, device),
-            k_proj: linear(d, kv, device),
-            v_proj: linear(d, kv, device),
+            q_proj: biased_linear(d, q, config.qkv_bias, device),
+            k_proj: biased_linear(d, kv, config.qkv_bias, device),
+            v_proj: biased_linear(d, kv, config.qkv_bias, device),
             o_proj: linear(q, d, device),
             head_dim: config.head_dim,
         }

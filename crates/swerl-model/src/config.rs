@@ -1,8 +1,9 @@
 //! Model configuration: the part of a Hugging Face `config.json` that decides the arithmetic.
 //!
-//! Only `LlamaForCausalLM` is accepted. An option that would change the result and that this
-//! crate does not compute (biases, another activation, an unknown rope scaling) is an error that
-//! names it; nothing of that kind is ignored.
+//! `LlamaForCausalLM` (Llama 2 to 3.3) and `Qwen2ForCausalLM` (Qwen2 and 2.5) are accepted: one decoder,
+//! which in Qwen2 adds a bias to queries, keys and values. An option that would change the result and
+//! that this crate does not compute (other biases, another activation, a sliding window, quantised
+//! weights, an unknown rope scaling) is an error that names it; nothing of that kind is ignored.
 
 use std::path::Path;
 
@@ -51,6 +52,9 @@ pub struct ModelConfig {
     pub max_position_embeddings: usize,
     /// Whether the output head is the transposed embedding.
     pub tie_word_embeddings: bool,
+    /// Whether queries, keys and values have a bias; this makes it a Qwen2.
+    #[serde(default)]
+    pub qkv_bias: bool,
     /// Ids that end a text.
     pub eos_token_ids: Vec<u32>,
 }
@@ -72,6 +76,7 @@ struct RawRope {
     low_freq_factor: Option<f64>,
     high_freq_factor: Option<f64>,
     original_max_position_embeddings: Option<usize>,
+    partial_rotary_factor: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +103,11 @@ struct RawConfig {
     attention_bias: bool,
     #[serde(default)]
     mlp_bias: bool,
+    #[serde(default)]
+    use_sliding_window: bool,
+    layer_types: Option<Vec<String>>,
+    partial_rotary_factor: Option<f64>,
+    quantization_config: Option<serde_json::Value>,
 }
 
 impl ModelConfig {
@@ -121,6 +131,7 @@ impl ModelConfig {
             }),
             max_position_embeddings: 131_072,
             tie_word_embeddings: false,
+            qkv_bias: false,
             eos_token_ids: vec![128_001, 128_008, 128_009],
         }
     }
@@ -145,7 +156,8 @@ impl ModelConfig {
         let (d, f) = (self.hidden_size as u64, self.intermediate_size as u64);
         let q = (self.num_attention_heads * self.head_dim) as u64;
         let kv = (self.num_key_value_heads * self.head_dim) as u64;
-        let block = 2 * d * q + 2 * d * kv + 3 * d * f + 2 * d;
+        let bias = if self.qkv_bias { q + 2 * kv } else { 0 };
+        let block = 2 * d * q + 2 * d * kv + bias + 3 * d * f + 2 * d;
         let embedding = self.vocab_size as u64 * d;
         let heads = if self.tie_word_embeddings { 1 } else { 2 };
         self.num_hidden_layers as u64 * block + heads * embedding + d
@@ -186,15 +198,16 @@ impl ModelConfig {
             });
         }
         let scaling = self.rope_scaling.as_ref().map(|_| rope.clone());
-        let value = serde_json::json!({
-            "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        let (architecture, model_type) =
+            if self.qkv_bias { (QWEN2, "qwen2") } else { (LLAMA, "llama") };
+        let mut value = serde_json::json!({
+            "architectures": [architecture], "model_type": model_type,
             "vocab_size": self.vocab_size, "hidden_size": self.hidden_size,
             "intermediate_size": self.intermediate_size,
             "num_hidden_layers": self.num_hidden_layers,
             "num_attention_heads": self.num_attention_heads,
             "num_key_value_heads": self.num_key_value_heads, "head_dim": self.head_dim,
-            "hidden_act": "silu", "attention_bias": false, "mlp_bias": false,
-            "rms_norm_eps": self.rms_norm_eps, "rope_theta": self.rope_theta,
+            "hidden_act": "silu", "rms_norm_eps": self.rms_norm_eps, "rope_theta": self.rope_theta,
             "rope_parameters": rope,
             "rope_scaling": scaling,
             "max_position_embeddings": self.max_position_embeddings,
@@ -202,6 +215,12 @@ impl ModelConfig {
             "eos_token_id": self.eos_token_ids, "bos_token_id": null,
             "dtype": dtype, "torch_dtype": dtype, "use_cache": true,
         });
+        if self.qkv_bias {
+            value["use_sliding_window"] = false.into();
+        } else {
+            value["attention_bias"] = false.into();
+            value["mlp_bias"] = false.into();
+        }
         format!("{value:#}\n")
     }
 
@@ -209,22 +228,39 @@ impl ModelConfig {
         let raw: RawConfig = serde_json::from_str(text).map_err(Problem::Json)?;
         let refuse = |reason: String| Err(Problem::Option(reason));
         let architecture = raw.architectures.as_deref().and_then(|a| a.first().cloned());
-        match (architecture.as_deref(), raw.model_type.as_deref()) {
-            (Some("LlamaForCausalLM"), _) | (None, Some("llama")) => {}
+        let qkv_bias = match (architecture.as_deref(), raw.model_type.as_deref()) {
+            (Some(LLAMA), _) | (None, Some("llama")) => false,
+            (Some(QWEN2), _) | (None, Some("qwen2")) => true,
             (a, m) => {
                 let name = a.or(m).unwrap_or("none");
                 return refuse(format!(
-                    "architecture {name} is not supported; LlamaForCausalLM is"
+                    "architecture {name} is not supported; {LLAMA} and {QWEN2} are"
                 ));
             }
-        }
+        };
         if raw.attention_bias || raw.mlp_bias {
             return refuse("attention_bias and mlp_bias are not supported".into());
+        }
+        if raw.use_sliding_window {
+            return refuse("use_sliding_window is not supported".into());
+        }
+        if let Some(kind) = raw.layer_types.iter().flatten().find(|k| *k != "full_attention") {
+            return refuse(format!("layer type {kind} is not supported; full_attention is"));
+        }
+        if raw.quantization_config.is_some_and(|q| !q.is_null()) {
+            return refuse(
+                "quantization_config: quantised weights are not read; use the f32, f16 or bf16 ones"
+                    .into(),
+            );
         }
         if let Some(act) = raw.hidden_act.filter(|a| a != "silu") {
             return refuse(format!("hidden_act {act} is not supported; silu is"));
         }
         let rope = raw.rope_parameters.or(raw.rope_scaling);
+        let partial = rope.as_ref().and_then(|r| r.partial_rotary_factor);
+        if let Some(share) = raw.partial_rotary_factor.or(partial).filter(|&share| share != 1.0) {
+            return refuse(format!("partial_rotary_factor {share} is not supported; 1 is"));
+        }
         let theta = raw.rope_theta.or(rope.as_ref().and_then(|r| r.rope_theta)).unwrap_or(10_000.0);
         let rope_scaling = match rope {
             None => None,
@@ -262,6 +298,7 @@ impl ModelConfig {
             rope_scaling,
             max_position_embeddings: raw.max_position_embeddings,
             tie_word_embeddings: raw.tie_word_embeddings,
+            qkv_bias,
             eos_token_ids: match raw.eos_token_id {
                 None => Vec::new(),
                 Some(OneOrMany::One(id)) => vec![id],
@@ -272,6 +309,9 @@ impl ModelConfig {
         Ok(config)
     }
 }
+
+const LLAMA: &str = "LlamaForCausalLM";
+const QWEN2: &str = "Qwen2ForCausalLM";
 
 enum Problem {
     Json(serde_json::Error),
@@ -293,10 +333,31 @@ mod tests {
 
     #[test]
     fn json_round_trips() {
-        let config = ModelConfig::llama_3_3_70b();
-        let text = config.to_json("bfloat16");
-        let Ok(back) = ModelConfig::from_json(&text) else { panic!("own json is read") };
-        assert_eq!(back, config);
+        let llama = ModelConfig::llama_3_3_70b();
+        let qwen = ModelConfig { qkv_bias: true, rope_scaling: None, ..llama.clone() };
+        for config in [llama, qwen] {
+            let text = config.to_json("bfloat16");
+            let Ok(back) = ModelConfig::from_json(&text) else { panic!("own json is read") };
+            assert_eq!(back, config);
+        }
+    }
+
+    /// The published shape of Qwen2.5-0.5B: 494,032,768 parameters.
+    #[test]
+    fn biases_are_counted() {
+        let config = ModelConfig {
+            vocab_size: 151_936,
+            hidden_size: 896,
+            intermediate_size: 4864,
+            num_hidden_layers: 24,
+            num_attention_heads: 14,
+            num_key_value_heads: 2,
+            head_dim: 64,
+            tie_word_embeddings: true,
+            qkv_bias: true,
+            ..ModelConfig::llama_3_3_70b()
+        };
+        assert_eq!(config.parameters(), 494_032_768);
     }
 
     #[test]
@@ -306,6 +367,10 @@ mod tests {
             ("LlamaForCausalLM", "MistralForCausalLM", "MistralForCausalLM"),
             ("\"attention_bias\": false", "\"attention_bias\": true", "attention_bias"),
             ("\"silu\"", "\"gelu\"", "gelu"),
+            ("\"use_cache\"", "\"use_sliding_window\": true, \"use_cache\"", "sliding_window"),
+            ("\"use_cache\"", "\"layer_types\": [\"linear\"], \"use_cache\"", "linear"),
+            ("\"use_cache\"", "\"quantization_config\": {}, \"use_cache\"", "quantization_config"),
+            ("\"use_cache\"", "\"partial_rotary_factor\": 0.5, \"use_cache\"", "factor 0.5"),
             ("\"llama3\"", "\"yarn\"", "yarn"),
             ("\"num_key_value_heads\": 8", "\"num_key_value_heads\": 7", "num_key_value_heads 7"),
         ] {

@@ -1,7 +1,8 @@
-//! Bias-free projections and their initialisation.
+//! Projections and their initialisation.
 
+use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 
 /// Standard deviation of freshly initialised weights, as Llama's own configuration names it.
 pub(crate) const INIT_STD: f64 = 0.02;
@@ -12,4 +13,10 @@ pub(crate) fn linear(input: usize, output: usize, device: &Device) -> Linear {
         .with_bias(false)
         .with_initializer(Initializer::Normal { mean: 0.0, std: INIT_STD })
         .init(device)
+}
+
+/// [`linear`] with a bias of zeros where `bias` asks for one.
+pub(crate) fn biased_linear(input: usize, output: usize, bias: bool, device: &Device) -> Linear {
+    let zeros = || Param::from_tensor(Tensor::zeros([output], device));
+    Linear { bias: bias.then(zeros), ..linear(input, output, device) }
 }

@@ -136,6 +136,7 @@ fn from_noise(seed: u64, plain: &Device) -> anyhow::Result<(CausalLm, Tokenizer)
         rope_scaling: None,
         max_position_embeddings: 2048,
         tie_word_embeddings: true,
+        qkv_bias: false,
         eos_token_ids: tokenizer.eos_ids().to_vec(),
     };
     plain.seed(seed);

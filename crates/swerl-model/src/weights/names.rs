@@ -24,11 +24,17 @@ pub(super) fn slots(model: &mut CausalLm) -> Vec<(String, Slot<'_>)> {
     for (i, block) in model.layers.iter_mut().enumerate() {
         let name = |rest: &str| format!("model.layers.{i}.{rest}.weight");
         let (a, m) = (&mut block.self_attn, &mut block.mlp);
+        for (projection, linear) in
+            [("q", &mut a.q_proj), ("k", &mut a.k_proj), ("v", &mut a.v_proj)]
+        {
+            let name = |kind| format!("model.layers.{i}.self_attn.{projection}_proj.{kind}");
+            out.push((name("weight"), Slot::Projection(&mut linear.weight)));
+            if let Some(bias) = &mut linear.bias {
+                out.push((name("bias"), Slot::Vector(bias)));
+            }
+        }
         out.extend([
             (name("input_layernorm"), Slot::Vector(&mut block.input_layernorm.gamma)),
-            (name("self_attn.q_proj"), Slot::Projection(&mut a.q_proj.weight)),
-            (name("self_attn.k_proj"), Slot::Projection(&mut a.k_proj.weight)),
-            (name("self_attn.v_proj"), Slot::Projection(&mut a.v_proj.weight)),
             (name("self_attn.o_proj"), Slot::Projection(&mut a.o_proj.weight)),
             (
                 name("post_attention_layernorm"),

@@ -5,6 +5,7 @@
 
 mod decode;
 mod folder;
+mod golden;
 mod gradient;
 mod score;
 mod tiny;

@@ -25,6 +25,7 @@ pub(crate) fn config(tied: bool) -> ModelConfig {
         }),
         max_position_embeddings: 256,
         tie_word_embeddings: tied,
+        qkv_bias: false,
         eos_token_ids: vec![0],
     }
 }

@@ -24,6 +24,7 @@ fn model(device: &Device) -> CausalLm {
         head_dim: 8,
         max_position_embeddings: 128,
         tie_word_embeddings: true,
+        qkv_bias: false,
         rope_scaling: None,
         ..ModelConfig::llama_3_3_70b()
     };
