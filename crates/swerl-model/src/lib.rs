@@ -7,7 +7,8 @@
 //! # Modules by what they do
 //!
 //! [`ModelConfig`] and `CausalLm` are the model; `PromptCache` and `DecodeCache` serve sampling; the
-//! implementation of `swerl_grpo::policy::Policy` serves training; [`Tokenizer`] stands alone.
+//! implementation of `swerl_grpo::policy::Policy` serves training; [`Tokenizer`] and `ChatTemplate` stand
+//! alone.
 
 #[cfg(feature = "decoder")]
 mod attention;
@@ -17,6 +18,8 @@ mod block;
 mod cache;
 #[cfg(feature = "decoder")]
 mod causal_lm;
+#[cfg(feature = "chat")]
+mod chat;
 mod config;
 mod error;
 #[cfg(feature = "flex")]
@@ -43,8 +46,10 @@ mod weights;
 pub use cache::{DecodeCache, PromptCache};
 #[cfg(feature = "decoder")]
 pub use causal_lm::CausalLm;
+#[cfg(feature = "chat")]
+pub use chat::{ChatTemplate, Message};
 pub use config::{Llama3Rope, ModelConfig};
 pub use error::ModelError;
-pub use tokenizer::{CODE_PATTERN, Tokenizer};
+pub use tokenizer::{CODE_PATTERN, TextStream, Tokenizer};
 #[cfg(feature = "decoder")]
 pub use weights::StoredDtype;

@@ -139,6 +139,23 @@ impl Tokenizer {
         self.inner.id_to_token(id)
     }
 
+    /// The control tokens: spelling and id, in ascending order of ids.
+    pub fn special_tokens(&self) -> Vec<(String, u32)> {
+        let added = self.inner.get_added_tokens_decoder();
+        let mut all: Vec<(String, u32)> = added
+            .iter()
+            .filter(|(_, token)| token.special)
+            .map(|(&id, token)| (token.content.clone(), id))
+            .collect();
+        all.sort_by_key(|(_, id)| *id);
+        all
+    }
+
+    /// Decodes token by token: text comes out as soon as its bytes are whole characters.
+    pub fn stream(&self) -> TextStream<'_> {
+        TextStream { tokenizer: self, ids: Vec::new(), given: 0 }
+    }
+
     /// Ids that end a text; the first is the one to append in training.
     pub fn eos_ids(&self) -> &[u32] {
         &self.eos
@@ -155,6 +172,43 @@ impl Tokenizer {
     /// The library refuses to write it.
     pub fn to_json(&self) -> Result<String, ModelError> {
         self.inner.to_string(true).map_err(|e| refused(Path::new("(in memory)"), &e))
+    }
+}
+
+/// Text of a growing sequence of ids; see [`Tokenizer::stream`].
+#[derive(Debug)]
+pub struct TextStream<'t> {
+    tokenizer: &'t Tokenizer,
+    /// Ids whose text was given out, as far as the next ones may lean on them, then those waiting.
+    ids: Vec<u32>,
+    /// Number of the former.
+    given: usize,
+}
+
+impl TextStream<'_> {
+    /// The text that `id` completes; empty while a character lacks bytes.
+    ///
+    /// The pieces of all ids and of [`TextStream::finish`] are together [`Tokenizer::decode`] of them.
+    pub fn push(&mut self, id: u32) -> String {
+        self.ids.push(id);
+        let text = self.waiting();
+        if text.is_empty() || text.ends_with(char::REPLACEMENT_CHARACTER) {
+            return String::new();
+        }
+        self.ids.drain(..self.given);
+        self.given = self.ids.len();
+        text
+    }
+
+    /// What is left when no more ids come: bytes that never became a character, as U+FFFD.
+    pub fn finish(self) -> String {
+        self.waiting()
+    }
+
+    fn waiting(&self) -> String {
+        let before = self.tokenizer.decode(&self.ids[..self.given]);
+        let all = self.tokenizer.decode(&self.ids);
+        all.get(before.len()..).unwrap_or_default().to_owned()
     }
 }
 

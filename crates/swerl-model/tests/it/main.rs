@@ -3,6 +3,7 @@
 // A panic is how a test fails, in its helpers too.
 #![allow(clippy::unwrap_used)]
 
+mod chat;
 mod decode;
 mod folder;
 mod golden;
