@@ -59,42 +59,12 @@ impl CausalLm {
         self.embed_tokens.weight.val().device()
     }
 
-    /// Final hidden states of `rows`, `[N, d]`, and the length each row takes up in it.
-    pub(crate) fn hidden(&self, rows: &[Row]) -> (Tensor<2>, Vec<usize>) {
-        let device = self.device();
-        let longest = rows.iter().map(|r| r.tokens.len()).max().unwrap_or(0);
-        #[cfg(feature = "flex")]
-        if crate::fused::is_fused(&device) {
-            let tokens: Vec<u32> = rows.iter().flat_map(|r| r.tokens.iter().copied()).collect();
-            let x = self.blocks(self.embed(&tokens), &mut View::Fused(self.plan(rows)));
-            return (x, rows.iter().map(|r| r.tokens.len()).collect());
-        }
-        let (mut tokens, mut positions) = (Vec::new(), Vec::new());
-        for row in rows {
-            let padding = longest - row.tokens.len();
-            tokens.extend(row.tokens.iter().copied().chain(std::iter::repeat_n(0, padding)));
-            positions.extend(row.positions.iter().copied().chain(std::iter::repeat_n(0, padding)));
-        }
-        let rotary = Rotary::new(&frequencies(&self.config), &positions, rows.len(), &device);
-        let mask = mask::of_rows(rows, longest, &device);
-        let mut view = View::Masked { batch: rows.len(), rotary: &rotary, mask: &mask };
-        (self.blocks(self.embed(&tokens), &mut view), vec![longest; rows.len()])
-    }
-
     /// All blocks and the final norm on `[N, d]`.
     fn blocks(&self, mut x: Tensor<2>, view: &mut View<'_>) -> Tensor<2> {
         for block in &self.layers {
             x = block.forward(x, view);
         }
         rms_norm(&self.norm, x)
-    }
-
-    #[cfg(feature = "flex")]
-    fn plan(&self, rows: &[Row]) -> std::sync::Arc<crate::fused::attention::Plan> {
-        let c = &self.config;
-        let (heads, kv_heads) = (c.num_attention_heads, c.num_key_value_heads);
-        let freq = frequencies(c);
-        std::sync::Arc::new(crate::fused::attention::Plan::new(rows, heads, kv_heads, &freq))
     }
 
     /// Computes `prompts` once. Returns their cache and the logits after each prompt's last token,
@@ -187,13 +157,13 @@ impl CausalLm {
     fn causal_view<'a>(&self, rows: &[Row], rotary: &'a Rotary, mask: &'a Tensor<4>) -> View<'a> {
         #[cfg(feature = "flex")]
         if crate::fused::is_fused(&self.device()) {
-            return View::Fused(self.plan(rows));
+            return View::Fused(crate::layout::plan(rows, &self.config));
         }
         View::Masked { batch: rows.len(), rotary, mask }
     }
 
     /// `[N, d]`.
-    fn embed(&self, tokens: &[u32]) -> Tensor<2> {
+    pub(crate) fn embed(&self, tokens: &[u32]) -> Tensor<2> {
         let ids: Vec<usize> = tokens.iter().map(|&t| t as usize).collect();
         self.embed_tokens.weight.val().select(0, index(&ids, &self.device()))
     }

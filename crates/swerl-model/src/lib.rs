@@ -13,6 +13,8 @@
 #[cfg(feature = "decoder")]
 mod attention;
 #[cfg(feature = "decoder")]
+mod backward;
+#[cfg(feature = "decoder")]
 mod block;
 #[cfg(feature = "decoder")]
 mod cache;
@@ -24,6 +26,8 @@ mod config;
 mod error;
 #[cfg(feature = "flex")]
 mod fused;
+#[cfg(feature = "decoder")]
+mod layout;
 #[cfg(feature = "decoder")]
 mod linear;
 #[cfg(feature = "decoder")]

@@ -1,32 +1,17 @@
-//! [`Policy`] for [`CausalLm`]: one forward with a graph through the blocks, the head by chunks
-//! with gradients of its own, and a surrogate `sum(hidden * d hidden)` to carry them back.
+//! [`Policy`] for [`CausalLm`]: a forward without a graph that keeps the input of each block, the
+//! head by chunks with gradients of its own, and the blocks backward one by one.
 
-use burn::module::ParamId;
+use burn::module::{Module, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use swerl_grpo::batch::TokenBatch;
 use swerl_grpo::policy::{Policy, PolicyError, TokenScores, Upstream};
 
-use crate::cache::index;
 use crate::causal_lm::CausalLm;
+use crate::layout::Layout;
 use crate::logprob::Head;
 
 impl CausalLm {
-    /// Hidden states of the targets, `[N, d]`.
-    fn target_hidden(&self, batch: &TokenBatch) -> Tensor<2> {
-        let (hidden, lens) = self.hidden(&batch.rows);
-        let mut starts = Vec::with_capacity(lens.len());
-        let mut next = 0;
-        for len in lens {
-            starts.push(next);
-            next += len;
-        }
-        let at: Vec<usize> =
-            batch.targets.iter().map(|t| starts[t.row as usize] + t.index as usize).collect();
-        let at = index(&at, &hidden.device());
-        hidden.select(0, at)
-    }
-
     fn check(&self, batch: &TokenBatch) -> Result<Vec<u32>, PolicyError> {
         batch.validate()?;
         let (vocabulary, context) =
@@ -66,12 +51,17 @@ impl CausalLm {
     }
 }
 
+/// Where the states that predict the targets lie.
+fn places(layout: &Layout, batch: &TokenBatch) -> Vec<usize> {
+    batch.targets.iter().map(|t| layout.place(t.row, t.index)).collect()
+}
+
 impl Policy for CausalLm {
     fn score(&self, batch: &TokenBatch) -> Result<TokenScores, PolicyError> {
-        use burn::module::Module;
         let tokens = self.check(batch)?;
         let model = if self.device().is_autodiff() { self.valid() } else { self.clone() };
-        let hidden = model.target_hidden(batch);
+        let layout = Layout::new(&batch.rows, self.config(), &model.device());
+        let hidden = model.hidden(&layout, &places(&layout, batch), None);
         let head = Head { weight: model.head(), temperature: batch.temperature };
         let (log_prob, entropy) = head.score(&hidden, &tokens);
         Ok(TokenScores { log_prob, entropy })
@@ -97,8 +87,11 @@ impl Policy for CausalLm {
                 what: "gradients of a model outside an autodiff device",
             });
         }
-        let hidden = self.target_hidden(batch);
-        let plain = hidden.clone().inner();
+        let model = self.valid();
+        let layout = Layout::new(&batch.rows, self.config(), &model.device());
+        let places = places(&layout, batch);
+        let mut kept = Vec::with_capacity(self.config().num_hidden_layers + 1);
+        let plain = model.hidden(&layout, &places, Some(&mut kept));
         let head = Head { weight: self.head().inner(), temperature: batch.temperature };
         let (log_prob, entropy) = head.score(&plain, &tokens);
         let scores = TokenScores { log_prob, entropy };
@@ -112,8 +105,8 @@ impl Policy for CausalLm {
         let has_entropy = given.to_host()?.1.iter().any(|&b| b != 0.0);
         let entropy = has_entropy.then_some((&given.entropy, &scores.entropy));
         let head_gradients = head.backward(&plain, &tokens, &given.log_prob, entropy);
-        let surrogate = (hidden * head_gradients.hidden.autodiff()).sum();
-        let mut gradients = GradientsParams::from_grads(surrogate.backward(), self);
+        let layout = Layout::new(&batch.rows, self.config(), &self.device());
+        let mut gradients = self.backward_blocks(&layout, &places, kept, head_gradients.hidden);
         self.add_head_gradient(&mut gradients, head_gradients.weight);
         Ok(gradients)
     }
