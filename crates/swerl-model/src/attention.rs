@@ -12,23 +12,22 @@
 use std::sync::Arc;
 
 use burn::module::Module;
-use burn::nn::Linear;
 use burn::tensor::{Device, Tensor, activation};
 
 use crate::cache::{LayerCache, LayerPrompt};
 use crate::config::ModelConfig;
 #[cfg(feature = "flex")]
 use crate::fused::attention::Plan;
-use crate::linear::{biased_linear, linear};
+use crate::linear::Projection;
 use crate::rotary::Rotary;
 
 /// Query, key, value and output projections with their head counts.
 #[derive(Module, Debug)]
 pub(crate) struct Attention {
-    pub(crate) q_proj: Linear,
-    pub(crate) k_proj: Linear,
-    pub(crate) v_proj: Linear,
-    pub(crate) o_proj: Linear,
+    pub(crate) q_proj: Projection,
+    pub(crate) k_proj: Projection,
+    pub(crate) v_proj: Projection,
+    pub(crate) o_proj: Projection,
     #[module(skip)]
     head_dim: usize,
 }
@@ -57,10 +56,10 @@ impl Attention {
         let q = config.num_attention_heads * config.head_dim;
         let kv = config.num_key_value_heads * config.head_dim;
         Self {
-            q_proj: biased_linear(d, q, config.qkv_bias, device),
-            k_proj: biased_linear(d, kv, config.qkv_bias, device),
-            v_proj: biased_linear(d, kv, config.qkv_bias, device),
-            o_proj: linear(q, d, device),
+            q_proj: Projection::new(d, q, config.qkv_bias, device),
+            k_proj: Projection::new(d, kv, config.qkv_bias, device),
+            v_proj: Projection::new(d, kv, config.qkv_bias, device),
+            o_proj: Projection::new(q, d, false, device),
             head_dim: config.head_dim,
         }
     }

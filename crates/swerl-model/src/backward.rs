@@ -58,6 +58,9 @@ impl CausalLm {
             upstream =
                 through(block, input, upstream, &mut all, |x| block.forward(x, &mut layout.view()));
         }
+        if !self.embed_tokens.weight.val().is_require_grad() {
+            return all;
+        }
         let embedded = (self.embed(&layout.tokens) * upstream.autodiff()).sum();
         let found = GradientsParams::from_grads(embedded.backward(), &self.embed_tokens);
         adopt(&self.embed_tokens, found, &mut all);

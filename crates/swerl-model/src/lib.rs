@@ -33,6 +33,8 @@ mod linear;
 #[cfg(feature = "decoder")]
 mod logprob;
 #[cfg(feature = "decoder")]
+mod lora;
+#[cfg(feature = "decoder")]
 mod mask;
 #[cfg(feature = "decoder")]
 mod mlp;
@@ -54,6 +56,8 @@ pub use causal_lm::CausalLm;
 pub use chat::{ChatTemplate, Message};
 pub use config::{Llama3Rope, ModelConfig};
 pub use error::ModelError;
+#[cfg(feature = "decoder")]
+pub use lora::{LoraConfig, LoraTarget};
 pub use tokenizer::{CODE_PATTERN, TextStream, Tokenizer};
 #[cfg(feature = "decoder")]
 pub use weights::StoredDtype;

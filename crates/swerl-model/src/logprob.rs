@@ -25,8 +25,8 @@ pub(crate) struct Head {
 pub(crate) struct HeadGradients {
     /// `[N, d]`.
     pub(crate) hidden: Tensor<2>,
-    /// `[V, d]`.
-    pub(crate) weight: Tensor<2>,
+    /// `[V, d]`, where it was asked for.
+    pub(crate) weight: Option<Tensor<2>>,
 }
 
 impl Head {
@@ -68,13 +68,14 @@ impl Head {
     }
 
     /// Gradients of `sum(a * log_prob + b * entropy)`. `entropy` holds `b` and the entropies
-    /// themselves; `None` when `b` is zero.
+    /// themselves; `None` when `b` is zero. The head's own is made where `weight_wanted`.
     pub(crate) fn backward(
         &self,
         hidden: &Tensor<2>,
         tokens: &[u32],
         a: &Tensor<1>,
         entropy: Option<(&Tensor<1>, &Tensor<1>)>,
+        weight_wanted: bool,
     ) -> HeadGradients {
         let mut parts = Vec::new();
         let mut weight: Option<Tensor<2>> = None;
@@ -89,16 +90,15 @@ impl Head {
                 entropy.map(|(b, e)| (part(b), part(e))),
             );
             parts.push(dz.clone().matmul(self.weight.clone()));
-            let dw = dz.transpose().matmul(h);
-            weight = Some(match weight {
-                None => dw,
-                Some(sum) => sum + dw,
-            });
+            if weight_wanted {
+                let dw = dz.transpose().matmul(h);
+                weight = Some(match weight {
+                    None => dw,
+                    Some(sum) => sum + dw,
+                });
+            }
         }
-        HeadGradients {
-            hidden: Tensor::cat(parts, 0),
-            weight: weight.expect("at least one target"),
-        }
+        HeadGradients { hidden: Tensor::cat(parts, 0), weight }
     }
 
     /// Gradient with respect to the logits of one chunk, `[len, V]`.

@@ -1,7 +1,7 @@
 //! [`Policy`] for [`CausalLm`]: a forward without a graph that keeps the input of each block, the
 //! head by chunks with gradients of its own, and the blocks backward one by one.
 
-use burn::module::{Module, ParamId};
+use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use swerl_grpo::batch::TokenBatch;
@@ -37,12 +37,15 @@ impl CausalLm {
         Ok(batch.targets.iter().map(|t| t.token).collect())
     }
 
+    /// What the head is made of.
+    fn head_parameter(&self) -> &Param<Tensor<2>> {
+        self.lm_head.as_ref().map_or(&self.embed_tokens.weight, |head| &head.weight)
+    }
+
     /// Adds the head's own gradient to that of the parameter it is made of.
     fn add_head_gradient(&self, gradients: &mut GradientsParams, weight: Tensor<2>) {
-        let (id, weight): (ParamId, _) = match &self.lm_head {
-            Some(head) => (head.weight.id, weight.transpose()),
-            None => (self.embed_tokens.weight.id, weight),
-        };
+        let id = self.head_parameter().id;
+        let weight = if self.lm_head.is_some() { weight.transpose() } else { weight };
         let sum = match gradients.remove::<2>(id) {
             Some(other) => other + weight,
             None => weight,
@@ -104,10 +107,13 @@ impl Policy for CausalLm {
         }
         let has_entropy = given.to_host()?.1.iter().any(|&b| b != 0.0);
         let entropy = has_entropy.then_some((&given.entropy, &scores.entropy));
-        let head_gradients = head.backward(&plain, &tokens, &given.log_prob, entropy);
+        let wanted = self.head_parameter().val().is_require_grad();
+        let head_gradients = head.backward(&plain, &tokens, &given.log_prob, entropy, wanted);
         let layout = Layout::new(&batch.rows, self.config(), &self.device());
         let mut gradients = self.backward_blocks(&layout, &places, kept, head_gradients.hidden);
-        self.add_head_gradient(&mut gradients, head_gradients.weight);
+        if let Some(weight) = head_gradients.weight {
+            self.add_head_gradient(&mut gradients, weight);
+        }
         Ok(gradients)
     }
 }

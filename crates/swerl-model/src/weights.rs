@@ -15,12 +15,13 @@ use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 pub use export::StoredDtype;
+pub(crate) use export::write_folder;
+pub(crate) use shard::Shard;
 
 use crate::causal_lm::CausalLm;
 use crate::config::ModelConfig;
 use crate::error::ModelError;
 use names::Slot;
-use shard::Shard;
 
 #[derive(serde::Deserialize)]
 struct Index {
@@ -109,7 +110,7 @@ fn set<const D: usize>(param: &mut Param<Tensor<D>>, values: Vec<f32>, device: &
 }
 
 /// `[rows, columns]` to `[columns, rows]`.
-fn transpose(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+pub(crate) fn transpose(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     let mut out = Vec::with_capacity(values.len());
     for c in 0..columns {
         out.extend((0..rows).map(|r| values[r * columns + c]));

@@ -22,8 +22,8 @@ pub enum StoredDtype {
 
 impl CausalLm {
     /// Writes `config.json`, `model.safetensors` and, when given, `tokenizer.json` to `folder`.
-    /// The files are made in `folder` + `.tmp`, synced and renamed; an existing `folder` is an
-    /// error, so that nothing is lost.
+    /// Updates of LoRA are added to the weights. The files are made in `folder` + `.tmp`, synced and
+    /// renamed; an existing `folder` is an error, so that nothing is lost.
     ///
     /// # Errors
     /// A file cannot be written, or `folder` exists.
@@ -33,26 +33,16 @@ impl CausalLm {
         dtype: StoredDtype,
         tokenizer_json: Option<&str>,
     ) -> Result<(), ModelError> {
-        let fail = |path: &Path, source| ModelError::Write { path: path.to_owned(), source };
-        if folder.exists() {
-            let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-            return Err(fail(folder, source));
-        }
-        let mut name = folder.as_os_str().to_owned();
-        name.push(".tmp");
-        let aside = std::path::PathBuf::from(name);
-        let _ = std::fs::remove_dir_all(&aside);
-        std::fs::create_dir_all(&aside).map_err(|e| fail(&aside, e))?;
         let config_name = match dtype {
             StoredDtype::F32 => "float32",
             StoredDtype::Bf16 => "bfloat16",
         };
-        write(&aside.join("config.json"), self.config().to_json(config_name).as_bytes())?;
-        if let Some(text) = tokenizer_json {
-            write(&aside.join("tokenizer.json"), text.as_bytes())?;
-        }
-        write(&aside.join("model.safetensors"), &self.safetensors(dtype))?;
-        std::fs::rename(&aside, folder).map_err(|e| fail(folder, e))
+        let config = self.config().to_json(config_name);
+        let weights = self.merged().safetensors(dtype);
+        let mut files = vec![("config.json", config.as_bytes())];
+        files.extend(tokenizer_json.map(|text| ("tokenizer.json", text.as_bytes())));
+        files.push(("model.safetensors", &weights));
+        write_folder(folder, &files)
     }
 
     /// The weights as one safetensors file.
@@ -98,6 +88,24 @@ fn encode(values: &[f32], dtype: StoredDtype) -> Vec<u8> {
         StoredDtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         StoredDtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
     }
+}
+
+/// Writes `files` to a new `folder`: in `folder` + `.tmp`, synced, then renamed.
+pub(crate) fn write_folder(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), ModelError> {
+    let fail = |path: &Path, source| ModelError::Write { path: path.to_owned(), source };
+    if folder.exists() {
+        let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(fail(folder, source));
+    }
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".tmp");
+    let aside = std::path::PathBuf::from(name);
+    let _ = std::fs::remove_dir_all(&aside);
+    std::fs::create_dir_all(&aside).map_err(|e| fail(&aside, e))?;
+    for (name, bytes) in files {
+        write(&aside.join(name), bytes)?;
+    }
+    std::fs::rename(&aside, folder).map_err(|e| fail(folder, e))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {

@@ -15,35 +15,35 @@ pub(super) enum Slot<'a> {
     Vector(&'a mut Param<Tensor<1>>),
 }
 
-/// All parameters of `model` by name, in the order of the network.
+/// All parameters of `model` by name, updates of LoRA aside.
 pub(super) fn slots(model: &mut CausalLm) -> Vec<(String, Slot<'_>)> {
     let mut out = vec![(
         "model.embed_tokens.weight".to_owned(),
         Slot::Matrix(&mut model.embed_tokens.weight),
     )];
     for (i, block) in model.layers.iter_mut().enumerate() {
-        let name = |rest: &str| format!("model.layers.{i}.{rest}.weight");
+        let name = |rest: &str| format!("model.layers.{i}.{rest}");
         let (a, m) = (&mut block.self_attn, &mut block.mlp);
-        for (projection, linear) in
-            [("q", &mut a.q_proj), ("k", &mut a.k_proj), ("v", &mut a.v_proj)]
-        {
-            let name = |kind| format!("model.layers.{i}.self_attn.{projection}_proj.{kind}");
-            out.push((name("weight"), Slot::Projection(&mut linear.weight)));
+        let norms = [
+            ("input_layernorm.weight", &mut block.input_layernorm.gamma),
+            ("post_attention_layernorm.weight", &mut block.post_attention_layernorm.gamma),
+        ];
+        out.extend(norms.map(|(rest, gamma)| (name(rest), Slot::Vector(gamma))));
+        for (rest, projection) in [
+            ("self_attn.q_proj", &mut a.q_proj),
+            ("self_attn.k_proj", &mut a.k_proj),
+            ("self_attn.v_proj", &mut a.v_proj),
+            ("self_attn.o_proj", &mut a.o_proj),
+            ("mlp.gate_proj", &mut m.gate_proj),
+            ("mlp.up_proj", &mut m.up_proj),
+            ("mlp.down_proj", &mut m.down_proj),
+        ] {
+            let linear = &mut projection.linear;
+            out.push((name(&format!("{rest}.weight")), Slot::Projection(&mut linear.weight)));
             if let Some(bias) = &mut linear.bias {
-                out.push((name("bias"), Slot::Vector(bias)));
+                out.push((name(&format!("{rest}.bias")), Slot::Vector(bias)));
             }
         }
-        out.extend([
-            (name("input_layernorm"), Slot::Vector(&mut block.input_layernorm.gamma)),
-            (name("self_attn.o_proj"), Slot::Projection(&mut a.o_proj.weight)),
-            (
-                name("post_attention_layernorm"),
-                Slot::Vector(&mut block.post_attention_layernorm.gamma),
-            ),
-            (name("mlp.gate_proj"), Slot::Projection(&mut m.gate_proj.weight)),
-            (name("mlp.up_proj"), Slot::Projection(&mut m.up_proj.weight)),
-            (name("mlp.down_proj"), Slot::Projection(&mut m.down_proj.weight)),
-        ]);
     }
     out.push(("model.norm.weight".to_owned(), Slot::Vector(&mut model.norm.gamma)));
     if let Some(head) = &mut model.lm_head {

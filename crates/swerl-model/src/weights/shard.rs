@@ -13,7 +13,7 @@ use crate::error::ModelError;
 const MAX_HEADER: u64 = 100_000_000;
 
 /// An open file with its parsed header.
-pub(super) struct Shard {
+pub(crate) struct Shard {
     path: PathBuf,
     file: File,
     metadata: Metadata,
@@ -22,7 +22,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    pub(super) fn open(path: &Path) -> Result<Self, ModelError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, ModelError> {
         let read = |source| ModelError::Read { path: path.to_owned(), source };
         let broken =
             |reason: String| ModelError::Weights { path: path.to_owned(), problems: vec![reason] };
@@ -50,13 +50,13 @@ impl Shard {
         Ok(Self { path: path.to_owned(), file, metadata, names, data_start })
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
     /// # Panics
     /// If the shard does not hold `name`.
-    pub(super) fn shape(&self, name: &str) -> &[usize] {
+    pub(crate) fn shape(&self, name: &str) -> &[usize] {
         &self.metadata.info(name).expect("a name of this shard").shape
     }
 
@@ -64,7 +64,7 @@ impl Shard {
     ///
     /// # Panics
     /// If the shard does not hold `name`.
-    pub(super) fn read_f32(&mut self, name: &str) -> Result<Vec<f32>, ModelError> {
+    pub(crate) fn read_f32(&mut self, name: &str) -> Result<Vec<f32>, ModelError> {
         let info = self.metadata.info(name).expect("a name of this shard");
         let (start, end) = info.data_offsets;
         let mut bytes = vec![0u8; end - start];

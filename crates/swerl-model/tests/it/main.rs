@@ -8,6 +8,7 @@ mod decode;
 mod folder;
 mod golden;
 mod gradient;
+mod lora;
 mod score;
 mod tiny;
 mod tokenizer;
