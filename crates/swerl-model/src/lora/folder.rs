@@ -38,7 +38,13 @@ struct AdapterConfig {
 }
 
 /// Options that change the result, and are empty in plain LoRA.
-const REFUSED: [&str; 7] = [
+const REFUSED: [&str; 13] = [
+    "alora_invocation_tokens",
+    "layer_replication",
+    "lora_bias",
+    "use_bdlora",
+    "use_qalora",
+    "velora_config",
     "modules_to_save",
     "layers_to_transform",
     "rank_pattern",
@@ -50,7 +56,7 @@ const REFUSED: [&str; 7] = [
 
 fn is_empty(value: &Value) -> bool {
     match value {
-        Value::Null => true,
+        Value::Null | Value::Bool(false) => true,
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         _ => false,

@@ -153,3 +153,21 @@ fn a_folder_gives_the_same_updates_back() {
     refused("\"down_proj\"", "\"experts\"", "experts");
     refused("\"peft_type\"", "\"rank_pattern\": {\"x\": 1}, \"peft_type\"", "rank_pattern");
 }
+
+/// `tests/golden/make_lora.py`.
+#[test]
+fn a_folder_of_pefts_computes_what_peft_computes() {
+    #[derive(serde::Deserialize)]
+    struct Rows {
+        rows: Vec<Vec<u32>>,
+    }
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let text = |name: &str| fs::read_to_string(golden.join(name)).unwrap();
+    let rows: Rows = serde_json::from_str(&text("llama31/expected.json")).unwrap();
+    let expected: Vec<Vec<f32>> = serde_json::from_str(&text("lora/expected.json")).unwrap();
+    let base = CausalLm::from_folder(&golden.join("llama31"), &Device::flex()).unwrap();
+    let adapted = base.load_lora(&golden.join("lora")).unwrap();
+    let batch = batch(rows.rows.into_iter().map(Row::plain).collect());
+    close(&scores(&adapted, &batch).0, &expected.concat(), 1e-4);
+    close(&scores(&adapted.merged(), &batch).0, &expected.concat(), 1e-4);
+}
