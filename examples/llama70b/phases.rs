@@ -14,7 +14,7 @@ use swerl_grpo::{
 use swerl_model::{CausalLm, Tokenizer};
 use swerl_rollout::{
     CollectSettings, Evaluation, EvaluationSettings, LocalLimits, LocalSampler, RewardControl,
-    SeedRollouts, SftSettings, TraceWriter, change_thought, evaluate, supervised_set,
+    SeedRollouts, SftSettings, TraceWriter, evaluate, location_thought, supervised_set,
 };
 
 use crate::live::Counting;
@@ -139,7 +139,7 @@ impl Run<'_> {
             shuffle_files: false,
         };
         let (examples, skipped) =
-            supervised_set(&self.builder, &self.data.sft, &change_thought, &settings);
+            supervised_set(&self.builder, &self.data.sft, &location_thought, &settings);
         ensure!(!examples.is_empty(), "no seed gives a supervised example: {skipped:?}");
         Ok(examples.into_iter().map(|e| e.sequence).collect())
     }

@@ -8,6 +8,7 @@
 //!
 //! Everything is a function of a seed and a document number.
 
+mod change;
 mod code;
 mod document;
 mod phrase;

@@ -4,7 +4,7 @@
 //!
 //! Prompts: [`PromptBuilder`], [`Template`], [`ChatMarkup`]. Sampling: [`Sampler`],
 //! `LocalSampler`, [`ScriptedSampler`], [`draw()`], [`NoiseKey`]. Scored groups: [`collect()`],
-//! [`SeedRollouts`], [`RolloutStats`]. Around training: [`evaluate()`], [`supervised_set`], [`change_thought`],
+//! [`SeedRollouts`], [`RolloutStats`]. Around training: [`evaluate()`], [`supervised_set`], [`location_thought`],
 //! [`TraceWriter`].
 //!
 //! # Features
@@ -44,7 +44,7 @@ pub use sampler::{SampleRequest, Sampler, Script, ScriptedSampler};
 pub use sampling::{Draw, SamplingParams, draw};
 pub use sft::{SftExample, SftSettings, SftSkip, oracle_answer, supervised, supervised_set};
 pub use source::SeedRollouts;
-pub use thought::{change_thought, describe_edit};
+pub use thought::{location, location_thought};
 pub use trace::{
     CompletionRecord, PromptRecord, TRACE_VERSION, TraceRecord, TraceWriter, read_trace,
 };

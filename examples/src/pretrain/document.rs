@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use swerl_reward::minimal_edits;
-use swerl_rollout::describe_edit;
+use swerl_rollout::location;
 
+use super::change::change;
 use super::code::{Source, name};
 use super::phrase::{self, Edit};
 use super::random::Random;
@@ -248,7 +249,8 @@ fn reasoned_edit(r: &mut Random) -> Document {
     let mut thought = vec![e.source.path.clone()];
     let mut blocks = Vec::new();
     for edit in &edits {
-        thought.extend(describe_edit(&old_text, edit));
+        thought.extend(location(&old_text, edit).into_iter().map(str::to_owned));
+        thought.extend(change(&edit.search, &edit.replace));
         blocks.push(format!(
             "### {}\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n",
             edit.path, edit.search, edit.replace
