@@ -34,13 +34,14 @@ impl Axis {
         }
         // The width of a range can overflow, and be lost beside a large value.
         let size = least.abs().max(most.abs());
-        if !(most / 2.0 - least / 2.0 > size * 1e-9) {
-            let around = if size == 0.0 { 1.0 } else { size * 0.1 };
+        let tiny = size < 1e-200;
+        if tiny || most / 2.0 - least / 2.0 <= size * 1e-9 {
+            let around = if tiny { 1.0 } else { size * 0.1 };
             least -= if from_zero && least == 0.0 { 0.0 } else { around };
             most += around;
         }
         let (least, most) = (least.max(-1e300), most.min(1e300));
-        let rough = (most / 4.0 - least / 4.0).max(1e-300);
+        let rough = most / 4.0 - least / 4.0;
         let power = 10_f64.powf(rough.log10().floor());
         let tick = [1.0, 2.0, 2.5, 5.0, 10.0]
             .into_iter()
@@ -101,7 +102,9 @@ mod tests {
 
     #[test]
     fn absurd_ranges_stay_finite() {
-        for (least, most) in [(-f64::MAX, f64::MAX), (0.0, 5e-324), (1e300, 1e300), (1.0, 1.0 + 1e-15)] {
+        for (least, most) in
+            [(-f64::MAX, f64::MAX), (0.0, 5e-324), (1e300, 1e300), (1.0, 1.0 + 1e-15)]
+        {
             let axis = Axis::over((least, most), false);
             for value in [least, most] {
                 assert!(axis.place(value).is_finite(), "{least} {most}: {axis:?}");

@@ -85,7 +85,12 @@ const SPECS: [Spec; 20] = [
         Kind::FromZero,
         &[("frac_reward_zero_std", "equal rewards")],
     ),
-    spec("Spread of rewards", "standard deviation", Kind::FromZero, &[("reward_std", "all groups")]),
+    spec(
+        "Spread of rewards",
+        "standard deviation",
+        Kind::FromZero,
+        &[("reward_std", "all groups")],
+    ),
     spec("Gradient norm", "L2, before clipping", Kind::FromZero, &[("grad_norm", "norm")]),
     spec("Learning rate", "a step", Kind::FromZero, &[("learning_rate", "rate")]),
     spec(
@@ -130,9 +135,10 @@ pub(super) fn charts(stage: &Stage) -> (Vec<Chart<'_>>, Vec<Chart<'_>>) {
                 used.insert(name.as_str());
             }
         }
-        // Phases that a stage never enters say nothing.
         if spec.kind == Kind::Stacked {
+            // Phases that a stage never enters say nothing. The good outcome is the lowest bar.
             series.retain(|(_, values)| values.values().any(|value| *value > 0.0));
+            series.sort_by_key(|(label, _)| label != "scored");
         }
         if !series.is_empty() {
             known.push(Chart {
@@ -169,7 +175,8 @@ mod tests {
     fn every_column_is_drawn_once() {
         let values = BTreeMap::from([(1, 0.5)]);
         let mut stage = Stage::default();
-        for name in ["reward_mean", "times.collect", "times.update", "brand_new", "rollouts.exact"] {
+        for name in ["reward_mean", "times.collect", "times.update", "brand_new", "rollouts.exact"]
+        {
             stage.columns.insert(name.into(), values.clone());
         }
         stage.columns.insert("times.checkpoint".into(), BTreeMap::from([(1, 0.0)]));

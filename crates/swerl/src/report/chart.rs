@@ -76,7 +76,8 @@ impl Chart<'_> {
         let lasts: Vec<(&String, f64)> = last.collect();
         if let ([_, ..], true) = (&lasts[..], self.kind == Kind::Stacked) {
             let sum: f64 = lasts.iter().map(|(_, value)| value).sum();
-            let _ = write!(out, "<output title=\"last value, all together\">{}</output>", number(sum));
+            let _ =
+                write!(out, "<output title=\"last value, all together\">{}</output>", number(sum));
         } else if let Some((_, value)) = lasts.first() {
             let _ = write!(out, "<output title=\"last value\">{}</output>", number(*value));
         }
@@ -102,7 +103,7 @@ impl Chart<'_> {
 
     fn legend(&self, lasts: &[(&String, f64)], out: &mut String) {
         let mut shown = 0;
-        out.push_str("<ul class=\"legend\">");
+        out.push_str("<div class=\"foot\"><ul class=\"legend\">");
         for (at, (label, values)) in self.series.iter().enumerate() {
             let Some((_, last)) = values.last_key_value() else { continue };
             shown += 1;
@@ -116,7 +117,7 @@ impl Chart<'_> {
             );
         }
         debug_assert_eq!(shown, lasts.len());
-        out.push_str("</ul>");
+        out.push_str("</ul></div>");
     }
 
     fn banded(&self) -> bool {
@@ -132,7 +133,8 @@ impl Chart<'_> {
             steps.chunks(size).map(|chunk| (chunk[0], chunk[chunk.len() - 1])).collect();
         let series = self.series.iter().map(|(_, values)| {
             let piece = |&(first, last): &(u64, u64)| {
-                let values: Vec<f64> = values.range(first..=last).map(|(_, value)| *value).collect();
+                let values: Vec<f64> =
+                    values.range(first..=last).map(|(_, value)| *value).collect();
                 (!values.is_empty()).then(|| Piece {
                     // Divided first: a sum of large values could overflow.
                     mean: values.iter().map(|value| value / values.len() as f64).sum(),
@@ -217,11 +219,15 @@ impl Chart<'_> {
                 for (at, piece) in known.iter().rev() {
                     let _ = write!(path, "{:.1},{:.1} ", x(*at), y(piece.least));
                 }
-                let _ = write!(out, "<polygon class=\"band c{class}\" points=\"{}\"/>", path.trim());
+                let _ =
+                    write!(out, "<polygon class=\"band c{class}\" points=\"{}\"/>", path.trim());
             }
             if let [(at, piece)] = known[..] {
                 let (x, y) = (x(at), y(piece.mean));
-                let _ = write!(out, "<circle class=\"dot c{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>");
+                let _ = write!(
+                    out,
+                    "<circle class=\"dot c{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>"
+                );
                 continue;
             }
             let mut path = String::new();

@@ -43,11 +43,16 @@ pub(super) fn read(folder: &Path, notes: &mut Notes) -> Result<Vec<Config>, Repo
         if !path.is_dir() || stage.starts_with('.') {
             continue;
         }
-        let newest = names(&path)?
-            .into_iter()
-            .rfind(|name| name.starts_with("step-") && path.join(name).join("state.json").is_file());
+        let newest = names(&path)?.into_iter().rfind(|name| {
+            name.starts_with("step-") && path.join(name).join("state.json").is_file()
+        });
         if let Some(newest) = newest {
-            configs.extend(json(folder, &format!("{stage}/{newest}/state.json"), Some("config"), notes)?);
+            configs.extend(json(
+                folder,
+                &format!("{stage}/{newest}/state.json"),
+                Some("config"),
+                notes,
+            )?);
         }
     }
     Ok(configs)

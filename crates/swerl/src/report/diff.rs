@@ -120,7 +120,11 @@ mod tests {
             .map(|DiffLine(sign, pieces)| {
                 let text: String = pieces
                     .iter()
-                    .map(|(strong, text)| if *strong == 1 { format!("[{text}]") } else { text.clone() })
+                    .map(
+                        |(strong, text)| {
+                            if *strong == 1 { format!("[{text}]") } else { text.clone() }
+                        },
+                    )
                     .collect();
                 format!("{sign}{text}")
             })

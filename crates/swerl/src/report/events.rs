@@ -39,14 +39,17 @@ pub fn write_events(folder: &Path, out: &Path) -> Result<(usize, Vec<String>), R
             format!("{}-metrics.jsonl", stage.name)
         };
         let ended = modified(&folder.join(file));
-        values += write_file(&out.join(&stage.name), ended, |events| stage_events(stage, ended, events))?;
+        values +=
+            write_file(&out.join(&stage.name), ended, |events| stage_events(stage, ended, events))?;
     }
     if !run.evaluations.is_empty() {
         values += write_file(&out.join("evaluation"), 0.0, |events| {
             for e in &run.evaluations {
                 let time = modified(&folder.join(format!("evaluation-{}.json", e.name)));
                 let tag = |what: &str| format!("held_out/{what}/{}", e.name);
-                let mut put = |what: &str, value| events.push(event(time, e.weights_version, &tag(what), value));
+                let mut put = |what: &str, value| {
+                    events.push(event(time, e.weights_version, &tag(what), value))
+                };
                 put("reward", e.reward);
                 put("format_valid", e.valid);
                 put("exact", e.exact);
@@ -186,7 +189,9 @@ fn crc32c(bytes: &[u8]) -> u32 {
         }
         table
     };
-    !bytes.iter().fold(!0, |crc, byte| TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8))
+    !bytes
+        .iter()
+        .fold(!0, |crc, byte| TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8))
 }
 
 #[cfg(test)]

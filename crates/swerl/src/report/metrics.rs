@@ -1,8 +1,9 @@
 //! The metrics files of a run folder as columns of numbers.
 //!
 //! `X-metrics.jsonl` with `X-timings.jsonl` is the stage `X`; `metrics.jsonl` alone is the stage `run`. Nested
-//! objects are joined by dots, `train.` left out: `reward_mean`, `rollouts.exact`, `times.collect`. A
-//! later line of a step replaces an earlier one. `null` makes a column without a value.
+//! objects are joined by dots, `train.` left out: `reward_mean`, `rollouts.exact`, `times.collect`; what
+//! stands beside `train` is `run.`: `run.sampled_tokens`. A later line of a step replaces an earlier one. `null`
+//! makes a column without a value.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -85,10 +86,22 @@ impl Stage {
             if counts && !self.steps.insert(step) {
                 again += 1;
             }
-            self.flatten(step, "", &value);
+            // Beside the step's own figures in `train` stand those of the whole run so far.
+            match &value {
+                Value::Object(fields) if fields.get("train").is_some_and(Value::is_object) => {
+                    for (name, value) in fields {
+                        let whole = !value.is_object() && name != "step";
+                        let joined = if whole { format!("run.{name}") } else { name.clone() };
+                        self.flatten(step, &joined, value);
+                    }
+                }
+                value => self.flatten(step, "", value),
+            }
         }
         if again > 0 {
-            notes.add(format!("{file}: {again} lines of steps that come again; the last one counts"));
+            notes.add(format!(
+                "{file}: {again} lines of steps that come again; the last one counts"
+            ));
         }
         Ok(())
     }
@@ -110,7 +123,7 @@ impl Stage {
             Value::Number(number) => {
                 // JSON has no NaN and no infinity; 1e999 does not parse.
                 if let Some(number) = number.as_f64().filter(|number| number.is_finite())
-                    && prefix != "step"
+                    && !matches!(prefix, "step" | "rollouts.step")
                 {
                     self.columns.entry(prefix.to_owned()).or_default().insert(step, number);
                 }
@@ -162,7 +175,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let line = |step: u64| {
             format!(
-                r#"{{"step":{step},"train":{{"step":{step},"kl":null,"policy_tokens":10,"updated":true,"times":{{"collect":0.0}}}},"rollouts":{{"outcomes":{{"tags":{step}}}}}}}"#
+                r#"{{"step":{step},"policy_tokens":99,"train":{{"step":{step},"kl":null,"policy_tokens":10,"updated":true,"times":{{"collect":0.0}}}},"rollouts":{{"outcomes":{{"tags":{step}}}}}}}"#
             )
         };
         fs::write(dir.path().join("grpo-metrics.jsonl"), line(1) + "\n" + &line(2) + "\n").unwrap();
@@ -178,6 +191,7 @@ mod tests {
         assert_eq!(stage.columns["rollouts.outcomes.tags"], Column::from([(1, 1.0), (2, 2.0)]));
         assert_eq!(stage.columns["times.collect"], Column::from([(1, 2.0), (2, 0.0)]));
         assert_eq!(stage.columns["rate.sampled"], Column::from([(1, 5.0)]));
+        assert_eq!(stage.columns["run.policy_tokens"], Column::from([(1, 99.0), (2, 99.0)]));
         assert!(!stage.columns.contains_key("step") && !stage.columns.contains_key("updated"));
         assert!(notes.lines().is_empty());
     }
@@ -194,7 +208,8 @@ mod tests {
         let stage = Stage::read(dir.path(), "run", &mut notes).unwrap();
         assert_eq!(stage.columns["loss"], Column::from([(1, 2.0)]));
         let notes = notes.lines().join("\n");
-        for part in ["metrics.jsonl:2", "metrics.jsonl:3", "come again", "metrics.jsonl:5", "torn"] {
+        for part in ["metrics.jsonl:2", "metrics.jsonl:3", "come again", "metrics.jsonl:5", "torn"]
+        {
             assert!(notes.contains(part), "{notes:?} lacks {part:?}");
         }
     }

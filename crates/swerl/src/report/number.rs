@@ -9,14 +9,19 @@ pub(super) fn number(value: f64) -> String {
     if value.fract() == 0.0 && size < 1e6 {
         return thousands(&format!("{value:.0}"));
     }
-    if !(1e-3..1e7).contains(&size) {
+    if !(1e-4..1e7).contains(&size) {
         let text = format!("{value:.2e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{exponent}", trimmed(mantissa));
+        return format!("{}e{exponent}", thousands(trimmed(mantissa)));
     }
-    let digits = (3 - size.log10().floor() as i64).clamp(0, 6);
+    let digits = (3 - size.log10().floor() as i64).clamp(0, 7);
     let text = format!("{value:.*}", usize::try_from(digits).unwrap_or(0));
     thousands(trimmed(&text))
+}
+
+/// A reward or a similarity with three decimals.
+pub(super) fn reward(value: f64) -> String {
+    thousands(&format!("{:.3}", value + 0.0))
 }
 
 /// A share in per cent with one decimal.
@@ -61,11 +66,14 @@ mod tests {
             (3_112.448, "3,112"),
             (7.499_999e-6, "7.5e-6"),
             (0.001_5, "0.0015"),
+            (0.000_5, "0.0005"),
             (2.5e9, "2.5e9"),
+            (-1e-8, "\u{2212}1e-8"),
             (1e-300, "1e-300"),
         ] {
             assert_eq!(number(value), text);
         }
         assert_eq!(percent(0.7265), "72.7%");
+        assert_eq!((reward(-0.093_42), reward(1.0)), ("\u{2212}0.093".into(), "1.000".into()));
     }
 }

@@ -9,7 +9,7 @@ use super::{
     config::Config,
     escape::html,
     evaluation::Evaluation,
-    number::{number, percent},
+    number::{number, percent, reward},
     run::Run,
 };
 
@@ -55,21 +55,29 @@ fn tiles(run: &Run, out: &mut String) {
     let mut tiles = String::new();
     if let (Some(before), Some(after)) = (run.evaluation("before"), run.evaluation("after")) {
         let from = |text: String| format!("{text} before GRPO");
-        tile(&mut tiles, "Held-out reward", &number(after.reward), &from(number(before.reward)));
-        tile(&mut tiles, "Held-out format valid", &percent(after.valid), &from(percent(before.valid)));
+        tile(&mut tiles, "Held-out reward", &reward(after.reward), &from(reward(before.reward)));
+        tile(
+            &mut tiles,
+            "Held-out format valid",
+            &percent(after.valid),
+            &from(percent(before.valid)),
+        );
         tile(&mut tiles, "Held-out exact", &percent(after.exact), &from(percent(before.exact)));
     }
     for stage in &run.stages {
-        let column = ["reward_mean", "loss"].into_iter().find(|column| stage.ends(column).is_some());
+        let column =
+            ["reward_mean", "loss"].into_iter().find(|column| stage.ends(column).is_some());
         let Some((column, (first, last))) = column.and_then(|c| Some((c, stage.ends(c)?))) else {
             continue;
         };
-        let what = if column == "loss" { "loss" } else { "mean reward" };
+        let (what, text): (_, fn(f64) -> String) =
+            if column == "loss" { ("loss", number) } else { ("reward", reward) };
+        let short = if stage.name == "sft" { "SFT".into() } else { title(&stage.name) };
         tile(
             &mut tiles,
-            &format!("{}: {what}, last step", title(&stage.name)),
-            &number(last),
-            &format!("{} at the first of {} steps", number(first), stage.steps.len()),
+            &format!("{short} {what}, last step"),
+            &text(last),
+            &format!("{} at the first of {} steps", text(first), stage.steps.len()),
         );
     }
     let _ = writeln!(out, "<section class=\"tiles\" aria-label=\"at a glance\">{tiles}</section>");
@@ -82,24 +90,30 @@ fn evaluations(run: &Run, out: &mut String) {
     out.push_str(
         "<section id=\"held-out\"><h2>Held-out evaluations</h2><div class=\"scroll\"><table><thead><tr>\
          <th class=\"t\">Evaluation</th><th>Mean reward</th><th>Format valid</th><th>Exact</th>\
-         <th>Similarity of valid</th><th>Tokens, mean</th><th>Cut by length</th><th>Outputs</th>\
-         <th>Weights after step</th></tr></thead><tbody>",
+         <th>Similarity of valid</th><th>Tokens, mean</th><th>Cut by length</th><th>Outputs</th>",
     );
+    // Weights that were read from a file do not know their step.
+    let versions = run.evaluations.iter().any(|e| e.weights_version > 0);
+    out.push_str(if versions { "<th>Weights after step</th>" } else { "" });
+    out.push_str("</tr></thead><tbody>");
     for e in &run.evaluations {
         let _ = write!(
             out,
             "<tr><th class=\"t\" scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+             <td>{}</td><td>{}</td><td>{}</td>",
             html(&e.name),
-            number(e.reward),
+            reward(e.reward),
             percent(e.valid),
             percent(e.exact),
-            e.valid_similarity.map_or_else(|| "none valid".into(), number),
+            e.valid_similarity.map_or_else(|| "none valid".into(), reward),
             number((e.tokens * 10.0).round() / 10.0),
             percent(e.truncated),
-            e.rewards.len(),
-            e.weights_version
+            e.rewards.len()
         );
+        if versions {
+            let _ = write!(out, "<td>{}</td>", e.weights_version);
+        }
+        out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
     for (later, earlier) in [("after", "before"), ("after", "control")] {
@@ -119,9 +133,9 @@ fn difference(later: &Evaluation, earlier: &Evaluation, out: &mut String) {
          {} seeds better, {} worse, {equal} equal.</p>",
         html(&later.name),
         html(&earlier.name),
-        number(d.mean),
-        number(d.mean - d.half_width),
-        number(d.mean + d.half_width),
+        reward(d.mean),
+        reward(d.mean - d.half_width),
+        reward(d.mean + d.half_width),
         d.better,
         d.worse,
     );
@@ -188,11 +202,8 @@ fn configs(run: &Run, out: &mut String) {
     }
     out.push_str("<section id=\"configuration\"><h2>Configuration</h2>");
     for Config { source, rows, text } in &run.configs {
-        let _ = write!(
-            out,
-            "<details class=\"fold\"><summary><code>{}</code></summary>",
-            html(source)
-        );
+        let _ =
+            write!(out, "<details class=\"fold\"><summary><code>{}</code></summary>", html(source));
         if let Some(text) = text {
             let _ = write!(out, "<pre class=\"panel\">{}</pre>", html(text));
         } else {

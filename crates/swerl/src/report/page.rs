@@ -77,7 +77,11 @@ pub(super) fn group(at: usize, view: &GroupView, out: &mut impl Write) -> io::Re
 
 /// Writes the table of rollouts around the data blocks' rows.
 pub(super) fn rollouts(shown: &Shown, rows: &[String], out: &mut impl Write) -> io::Result<()> {
-    write!(out, "<section id=\"rollouts\"><h2>Rollouts</h2>\n<p class=\"fine\">{}</p>\n", rule(shown))?;
+    write!(
+        out,
+        "<section id=\"rollouts\"><h2>Rollouts</h2>\n<p class=\"fine\">{}</p>\n",
+        rule(shown)
+    )?;
     if rows.is_empty() {
         return out.write_all(b"<p>No rollout yet.</p></section>\n");
     }
@@ -144,7 +148,7 @@ move, <kbd>Enter</kbd> opens, <kbd>n</kbd> <kbd>p</kbd> next and previous group,
 <th class=\"t\" data-column=\"4\"><button type=\"button\">Prompt</button></th>
 <th data-column=\"1\"><button type=\"button\">Sample</button></th>
 <th data-column=\"5\" data-first=\"down\"><button type=\"button\">Reward</button></th>
-<th data-column=\"6\" data-first=\"down\"><button type=\"button\" \
+<th class=\"opt\" data-column=\"6\" data-first=\"down\"><button type=\"button\" \
 title=\"reward less the mean reward of its group\">Reward \u{2212} group mean</button></th>
 <th class=\"t\" data-column=\"7\"><button type=\"button\">Outcome</button></th>
 <th class=\"opt\" data-column=\"8\"><button type=\"button\">Tokens</button></th>
@@ -179,14 +183,24 @@ mod tests {
 
     #[test]
     fn base64_of_the_rfc() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }
 
     #[test]
     fn the_script_writes_no_markup_and_ends_no_element() {
-        for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "</", "<!--"] {
+        for word in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "</",
+            "<!--",
+        ] {
             assert!(!SCRIPT.contains(word), "{word}");
         }
         assert!(!STYLE.contains("</") && !STYLE.contains("url("));

@@ -115,7 +115,8 @@ impl GroupView {
         seed: Option<&SeedExample>,
         vocabulary: Option<&Vocabulary>,
     ) -> Self {
-        let told: Vec<f64> = completions.iter().filter_map(|completion| completion.reward).collect();
+        let told: Vec<f64> =
+            completions.iter().filter_map(|completion| completion.reward).collect();
         let mean = told.iter().sum::<f64>() / told.len().max(1) as f64;
         let files = seed.map(Files::of);
         let (text, cut) = shortened(prompt.text);
@@ -214,7 +215,8 @@ impl SampleView {
         let truth = match completion.score {
             ScoreOrKind::Known(score) => {
                 view.outcome = score.outcome.kind().to_owned();
-                view.reason = if score.is_valid() { String::new() } else { score.outcome.to_string() };
+                view.reason =
+                    if score.is_valid() { String::new() } else { score.outcome.to_string() };
                 view.exact = judged && score.is_exact();
                 if score.is_valid() {
                     view.against = files.and_then(|files| files.against(&edits));

@@ -15,8 +15,9 @@ use super::{
     notes::Notes,
 };
 
-/// Stages and evaluations in the order in which a run makes them; others follow by name.
-const ORDER: [&str; 7] = ["base", "sft", "before", "grpo", "run", "after", "control"];
+/// Stages, what matters most first, and evaluations in the order in which a run makes them; others follow by
+/// name.
+const ORDER: [&str; 7] = ["grpo", "run", "base", "sft", "before", "after", "control"];
 
 /// What a run folder holds, the trace apart.
 #[derive(Debug, Clone)]
@@ -59,8 +60,7 @@ impl Run {
         }) {
             stages.push(Stage::read(folder, name, &mut notes)?);
         }
-        for name in
-            ordered(&names, |name| name.strip_prefix("evaluation-")?.strip_suffix(".json"))
+        for name in ordered(&names, |name| name.strip_prefix("evaluation-")?.strip_suffix(".json"))
         {
             evaluations.extend(Evaluation::read(folder, name, &mut notes)?);
         }

@@ -34,7 +34,8 @@ pub(super) fn read(path: &Path, wanted: &BTreeSet<&str>) -> Result<Seeds, Report
         let Content::Whole(bytes) = line.content else {
             return Err(wrong("the line has no end, or is too long".into()));
         };
-        let Named { id } = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let Named { id } =
+            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         if wanted.contains(&*id) {
             let seed: SeedExample =
                 serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;

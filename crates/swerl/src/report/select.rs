@@ -132,7 +132,8 @@ mod tests {
         let rows: Vec<_> =
             (0..8).flat_map(|step| (0..3).map(move |p| (step, p, 0.0, 1.0))).collect();
         let groups = groups(&rows);
-        let steps = |chosen: Vec<usize>| chosen.iter().map(|&at| groups[at].step).collect::<Vec<_>>();
+        let steps =
+            |chosen: Vec<usize>| chosen.iter().map(|&at| groups[at].step).collect::<Vec<_>>();
         assert_eq!(steps(select(&groups, 4, MAX_BYTES)), [0, 7]);
         assert_eq!(steps(select(&groups, 17, MAX_BYTES)), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(select(&groups, 1_000, MAX_BYTES).len(), 24);

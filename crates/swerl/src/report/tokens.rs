@@ -170,7 +170,8 @@ mod tests {
         check(&tokenizer, &[3, 4, 5], "é😀", Some(&[0, 1, 2]));
         check(&tokenizer, &[0, 9], "a", Some(&[1, 0]));
         check(&tokenizer, &[0, 9], "a<|end|>", Some(&[1, 7]));
-        for (ids, text) in [(&[0, 1][..], "a c"), (&[0], "ab"), (&[0, 7], "a"), (&[3], "\u{fffd}")] {
+        for (ids, text) in [(&[0, 1][..], "a c"), (&[0], "ab"), (&[0, 7], "a"), (&[3], "\u{fffd}")]
+        {
             check(&tokenizer, ids, text, None);
         }
         check(&tokenizer, &[], "", Some(&[]));

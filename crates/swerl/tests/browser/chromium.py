@@ -1,5 +1,6 @@
 """A small driver of headless Chromium, over the pipe of its DevTools protocol. Standard library alone."""
 
+import base64
 import fcntl
 import json
 import os
@@ -106,9 +107,11 @@ class Browser:
             self.events.append(self._next(deadline))
 
     def open(self, url):
-        self.events.clear()
-        self.call("Page.navigate", url=url)
-        self.wait("Page.loadEventFired")
+        # By way of an empty page: another fragment alone would load nothing.
+        for address in ("about:blank", url):
+            self.events.clear()
+            self.call("Page.navigate", url=address)
+            self.wait("Page.loadEventFired")
 
     def run(self, script):
         """The value of an expression in the page."""
@@ -145,23 +148,29 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def screenshot(self, path, whole=False):
-        import base64
-
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 
-    def click(self, selector):
-        """A real click in the middle of the first element that matches."""
+    def middle(self, selector):
+        """The middle of the first element that matches, scrolled into view."""
         at = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             " if (!e) return null; e.scrollIntoView({block: 'center', behavior: 'instant'});"
             " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
         if at is None:
-            raise AssertionError(f"no {selector} to click")
+            raise AssertionError(f"no {selector} to point at")
+        return {"x": at[0], "y": at[1]}
+
+    def hover(self, selector):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", **self.middle(selector))
+
+    def click(self, selector):
+        """A real click in the middle of the first element that matches."""
+        at = self.middle(selector)
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
 
     def key(self, key):
         text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}

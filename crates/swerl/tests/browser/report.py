@@ -129,6 +129,10 @@ def behaves(page, url):
     check(page.run("document.querySelectorAll('.chart svg').length") > 15, "charts are there")
     check(not page.run(NAMELESS), f"controls and charts have names {page.run(NAMELESS)}")
 
+    page.hover(".chart .p:nth-of-type(3)")
+    read = page.run("document.querySelector('.reading .read').textContent")
+    check(read.startswith("step 3 ") and "mean" in read, f"the pointer reads a chart: {read}")
+
     exact = sum(1 for row in rows if row[11])
     page.type("#filter-outcome", "=exact")
     check(exact > 0 and page.run(ROWS) == exact, f"the outcome filter keeps {exact} exact rollouts")
@@ -183,6 +187,10 @@ def behaves(page, url):
     page.click("[data-view=oracle]")
     check(page.run("document.querySelector('#detail').textContent").count("Oracle"), "the oracle is shown")
 
+    style = "document.querySelector('#detail h3').style.color"
+    page.run(f"{style} = '#999'")
+    check(any("H3" in poor for poor in page.run(CONTRAST)), "poor contrast would be found")
+    page.run(f"{style} = ''")
     before = page.run("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")
     page.click("#theme")
@@ -201,7 +209,7 @@ def survives(page, url):
     check(page.run(ROWS) == 3, "the hostile run has its rows")
     for at in (1, 2, 3):
         page.click(f"#rows-body tr:nth-child({at})")
-        for label in ("text", "tokens", "patch"):
+        for label in ("tokens", "patch", "text"):
             page.click(f"[data-view={label}]")
     page.type("#filter-find", HOSTILE)
     check(page.run(ROWS) == 3, "its text can be searched")

@@ -28,7 +28,7 @@ def numbers(prefix, value):
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from numbers(name if prefix in ("", "train") else f"{prefix}.{name}", inner)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool) and prefix != "step":
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and prefix not in ("step", "rollouts.step"):
         yield (prefix.replace(".", "/") if "." in prefix else f"train/{prefix}"), value
 
 
@@ -52,7 +52,9 @@ def main(swerl, out):
             assert walls == sorted(walls) and walls[0] > 1e9, f"{tag}: wall times {walls[:3]}"
         for line in (RUN / f"{stage}-metrics.jsonl").read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
-            for tag, value in numbers("", record):
+            whole = "train" in record
+            named = {(f"run.{k}" if whole and not isinstance(v, dict) and k != "step" else k): v for k, v in record.items()}
+            for tag, value in (pair for name, inner in named.items() for pair in numbers(name, inner)):
                 if tag.startswith("times/"):
                     continue  # Zero here; the real ones stand in the timings.
                 found = read[tag][record["step"]]

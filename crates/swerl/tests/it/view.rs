@@ -94,7 +94,8 @@ fn a_finished_run_becomes_one_page() {
 
 #[test]
 fn a_crashed_run_is_shown_with_what_is_lost() {
-    let torn = prompt(0, 0, "p") + &completion(0, 0, 0, "x", 0.5) + "{\"version\":1,\"kind\":\"compl";
+    let torn =
+        prompt(0, 0, "p") + &completion(0, 0, 0, "x", 0.5) + "{\"version\":1,\"kind\":\"compl";
     let dir = folder(&[
         ("rollouts.jsonl", &torn),
         ("grpo-metrics.jsonl", "{\"step\":1,\"loss\":0.25}\n{\"step\":2,\"lo"),
@@ -119,17 +120,21 @@ fn a_run_that_has_just_begun_has_a_page() {
 
 #[test]
 fn texts_of_the_model_are_no_markup() {
-    let trace = prompt(0, 0, HOSTILE).replace("o/r#1", "HOSTILE").replace(
-        "HOSTILE",
-        &HOSTILE.replace('"', "\\\""),
-    ) + &completion(0, 0, 0, HOSTILE, 0.5);
-    let metrics = serde_json::json!({"step": 1, HOSTILE: 2.0, "rollouts": {"outcomes": {HOSTILE: 1}}});
+    let trace = prompt(0, 0, HOSTILE)
+        .replace("o/r#1", "HOSTILE")
+        .replace("HOSTILE", &HOSTILE.replace('"', "\\\""))
+        + &completion(0, 0, 0, HOSTILE, 0.5);
+    let metrics =
+        serde_json::json!({"step": 1, HOSTILE: 2.0, "rollouts": {"outcomes": {HOSTILE: 1}}});
     let dir = folder(&[
         ("rollouts.jsonl", &trace),
         ("grpo-metrics.jsonl", &format!("{metrics}\n")),
         ("config.toml", HOSTILE),
         ("summary.json", &serde_json::json!({HOSTILE: HOSTILE}).to_string()),
-        ("evaluation-<img src=x>.json", r#"{"results":[{"id":"<img>","reward":1,"valid":true,"exact":true}]}"#),
+        (
+            "evaluation-<img src=x>.json",
+            r#"{"results":[{"id":"<img>","reward":1,"valid":true,"exact":true}]}"#,
+        ),
     ]);
     let (page, _) = page(dir.path(), &[]);
     assert!(!page.contains("<img") && !page.contains("<!--"), "markup came through");
@@ -158,7 +163,10 @@ fn a_long_trace_is_sampled_and_said() {
     assert_eq!(said, "");
     let (few, said) = page(dir.path(), &["--limit-rollouts", "20"]);
     assert!(few.contains("80 rollouts of the trace, 20 shown; 60 are left out"));
-    assert_eq!(said, "note: rollouts.jsonl: 20 of 80 rollouts are shown; --limit-rollouts N shows more\n");
+    assert_eq!(
+        said,
+        "note: rollouts.jsonl: 20 of 80 rollouts are shown; --limit-rollouts N shows more\n"
+    );
     assert_eq!(few.matches("\"best\"").count(), 0);
     // One group of each step: the one with the highest reward.
     assert_eq!(few.matches("\"prompt\":2,\"id\"").count(), 10);
@@ -184,16 +192,29 @@ fn wrong_use_is_one_line() {
     fails(&swerl(dir.path(), &["view", "absent"]), 1, &["absent", "no such folder"]);
     fails(&swerl(dir.path(), &["view", "."]), 1, &["no run", "rollouts.jsonl"]);
     assert_eq!(names(dir.path()), ["notes.txt"]);
-    let newer = folder(&[("rollouts.jsonl", "{\"version\":2,\"kind\":\"prompt\",\"text\":\"x\"}\n")]);
+    let newer =
+        folder(&[("rollouts.jsonl", "{\"version\":2,\"kind\":\"prompt\",\"text\":\"x\"}\n")]);
     fails(&swerl(newer.path(), &["view", "."]), 1, &["rollouts.jsonl:1", "version 2", "version 1"]);
     let run = folder(&[
         ("rollouts.jsonl", &prompt(0, 0, "p")),
         ("bad.json", "{}"),
         ("seeds.jsonl", "{\"id\": 3}\n"),
     ]);
-    fails(&swerl(run.path(), &["view", ".", "--tokenizer", "bad.json"]), 1, &["bad.json", "model.vocab"]);
-    fails(&swerl(run.path(), &["view", ".", "--seeds", "seeds.jsonl"]), 1, &["seeds.jsonl:1", "not a seed"]);
-    fails(&swerl(run.path(), &["view", ".", "--out", "no/such/x.html"]), 1, &["--out FILE", "x.html"]);
+    fails(
+        &swerl(run.path(), &["view", ".", "--tokenizer", "bad.json"]),
+        1,
+        &["bad.json", "model.vocab"],
+    );
+    fails(
+        &swerl(run.path(), &["view", ".", "--seeds", "seeds.jsonl"]),
+        1,
+        &["seeds.jsonl:1", "not a seed"],
+    );
+    fails(
+        &swerl(run.path(), &["view", ".", "--out", "no/such/x.html"]),
+        1,
+        &["--out FILE", "x.html"],
+    );
     let usage = swerl(run.path(), &["view", ".", "--out", "x.html", "--serve"]);
     assert_eq!(usage.code, Some(2), "{usage:?}");
     assert_eq!(names(run.path()), ["bad.json", "rollouts.jsonl", "seeds.jsonl"]);
@@ -224,7 +245,10 @@ fn the_served_page_follows_the_run() {
     let (missing, foreign) = (get("/etc/passwd", &address), get("/", "evil.example"));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(first.starts_with("HTTP/1.1 200 OK\r\n") && first.contains("No rollout yet."), "{first}");
+    assert!(
+        first.starts_with("HTTP/1.1 200 OK\r\n") && first.contains("No rollout yet."),
+        "{first}"
+    );
     assert!(second.contains("1 rollouts of the trace, 1 shown"));
     assert!(missing.starts_with("HTTP/1.1 404 "), "{missing}");
     assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");

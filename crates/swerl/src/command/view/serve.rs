@@ -51,8 +51,9 @@ pub(super) fn run(
         made: Mutex::new(None),
     });
     pages.page()?;
-    let listener = TcpListener::bind(address)
-        .with_context(|| format!("cannot listen on {address}: give another, as --serve 127.0.0.1:0"))?;
+    let listener = TcpListener::bind(address).with_context(|| {
+        format!("cannot listen on {address}: give another, as --serve 127.0.0.1:0")
+    })?;
     let address = listener.local_addr().context("cannot listen")?;
     println!("http://{address}/ shows {}; reload for news, Ctrl-C ends", folder.display());
     io::stdout().flush().context("cannot write standard output")?;
@@ -164,7 +165,8 @@ fn local(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    matches!(name, "localhost" | "[::1]") || name.starts_with("127.") && name.parse::<std::net::Ipv4Addr>().is_ok()
+    matches!(name, "localhost" | "[::1]")
+        || name.starts_with("127.") && name.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
 #[cfg(test)]

@@ -30,12 +30,16 @@
     if (!svg) continue;
     const read = document.createElement("p");
     read.className = "read";
-    svg.after(read);
+    figure.querySelector(".foot").append(read);
+    const show = (text) => {
+      read.textContent = text;
+      figure.classList.toggle("reading", text !== "");
+    };
     svg.addEventListener("pointerover", (event) => {
       const point = event.target.closest(".p");
-      read.textContent = point ? point.querySelector("title").textContent : "";
+      show(point ? point.querySelector("title").textContent : "");
     });
-    svg.addEventListener("pointerleave", () => { read.textContent = ""; });
+    svg.addEventListener("pointerleave", () => show(""));
   }
 
   const block = byId("rows");
@@ -138,7 +142,7 @@
     make("td", { class: "t", title: visible(row[ID]) }, row[ID]),
     make("td", {}, String(row[SAMPLE])),
     make("td", { class: tone(row) }, number(row[REWARD], 3)),
-    make("td", {}, signed(row[RELATIVE], 3)),
+    make("td", { class: "opt" }, signed(row[RELATIVE], 3)),
     make("td", { class: "t" },
       make("span", { class: "badge " + tone(row) }, row[EXACT] ? "exact" : words(row[OUTCOME]))),
     make("td", { class: "opt" }, String(row[TOKENS])),
@@ -324,7 +328,7 @@
     const on = [...cards.children].find((c) => Number(c.dataset.sample) === sample);
     if (on) {
       on.classList.add("on");
-      cards.scrollLeft = on.offsetLeft - cards.offsetLeft - 4;
+      cards.scrollLeft = on.offsetLeft - cards.offsetLeft - 8;
     }
     if (scroll) detail.scrollIntoView({ block: "start" });
     try { history.replaceState(null, "", "#rollout-" + selected); } catch { /* Not in every frame. */ }
