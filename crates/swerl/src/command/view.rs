@@ -2,7 +2,7 @@
 
 mod serve;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use swerl::report::{ReportError, ReportOptions, ReportSummary, write_events, write_report};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ViewArgs, quiet: bool, interrupt: &Interrupt) -> Result
 }
 
 fn write(
-    path: &PathBuf,
+    path: &Path,
     args: &ViewArgs,
     options: &ReportOptions,
     interrupt: &Interrupt,

@@ -7,7 +7,11 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use super::{error::ReportError, notes::Notes, run::names};
+use super::{
+    error::ReportError,
+    notes::Notes,
+    run::{names, rank},
+};
 
 /// One configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +42,9 @@ pub(super) fn read(folder: &Path, notes: &mut Notes) -> Result<Vec<Config>, Repo
     if !configs.is_empty() {
         return Ok(configs);
     }
-    for stage in names(folder)? {
+    let mut stages = names(folder)?;
+    stages.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    for stage in stages {
         let path = folder.join(&stage);
         if !path.is_dir() || stage.starts_with('.') {
             continue;

@@ -48,7 +48,7 @@ pub fn write_events(folder: &Path, out: &Path) -> Result<(usize, Vec<String>), R
                 let time = modified(&folder.join(format!("evaluation-{}.json", e.name)));
                 let tag = |what: &str| format!("held_out/{what}/{}", e.name);
                 let mut put = |what: &str, value| {
-                    events.push(event(time, e.weights_version, &tag(what), value))
+                    events.push(event(time, e.weights_version, &tag(what), value));
                 };
                 put("reward", e.reward);
                 put("format_valid", e.valid);

@@ -113,10 +113,13 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, ReportError> {
 
 fn ordered<'a>(names: &'a [String], part: impl Fn(&'a str) -> Option<&'a str>) -> Vec<&'a str> {
     let mut parts: Vec<&str> = names.iter().filter_map(|name| part(name)).collect();
-    parts.sort_by_key(|part| {
-        (ORDER.iter().position(|known| known == part).unwrap_or(ORDER.len()), *part)
-    });
+    parts.sort_by_key(|part| rank(part));
     parts
+}
+
+/// Sorts names of stages and evaluations.
+pub(super) fn rank(name: &str) -> (usize, &str) {
+    (ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len()), name)
 }
 
 fn object(folder: &Path, file: &str, notes: &mut Notes) -> Result<Option<Value>, ReportError> {

@@ -21,11 +21,9 @@ fn golden() -> PathBuf {
 
 /// A folder with files of these names and texts.
 fn folder(files: &[(&str, &str)]) -> TempDir {
-    let dir = tempdir().unwrap();
+    let dir = tempdir().expect("a folder can be made");
     for (name, text) in files {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(dir.path().join(name), text).expect("a file can be written");
     }
     dir
 }
@@ -36,7 +34,7 @@ fn page(dir: &Path, args: &[&str]) -> (String, String) {
     all.extend(args);
     let ran = swerl(dir, &all);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    (fs::read_to_string(dir.join("page.html")).unwrap(), ran.stderr)
+    (fs::read_to_string(dir.join("page.html")).expect("the page is there"), ran.stderr)
 }
 
 fn prompt(step: u64, prompt: u64, text: &str) -> String {
@@ -167,7 +165,6 @@ fn a_long_trace_is_sampled_and_said() {
         said,
         "note: rollouts.jsonl: 20 of 80 rollouts are shown; --limit-rollouts N shows more\n"
     );
-    assert_eq!(few.matches("\"best\"").count(), 0);
     // One group of each step: the one with the highest reward.
     assert_eq!(few.matches("\"prompt\":2,\"id\"").count(), 10);
     let (one, _) = page(dir.path(), &["--step", "3"]);
