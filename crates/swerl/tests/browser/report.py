@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True  # No folder of caches in the tree.
 from chromium import NAMES, Browser, find
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
