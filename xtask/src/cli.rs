@@ -31,6 +31,8 @@ enum Task {
     Package(PackageArgs),
     /// Type-check swerl-model with the GPU backends, as far as this machine allows.
     Features(FeaturesArgs),
+    /// Check what needs a program of somebody else: a browser, TensorBoard.
+    E2e(E2eArgs),
 }
 
 /// Arguments of `check`.
@@ -99,6 +101,15 @@ pub struct FeaturesArgs {
     pub backends: Vec<String>,
 }
 
+/// Arguments of `e2e`.
+#[derive(Debug, Args)]
+pub struct E2eArgs {
+    /// `report`: the page of `swerl view` in headless Chromium. `tensorboard`: its event files through
+    /// TensorBoard's own reader (a python3 that has the package tensorboard).
+    #[arg(value_name = "NAME", value_parser = ["report", "tensorboard"])]
+    pub name: String,
+}
+
 impl Cli {
     /// Runs the command.
     ///
@@ -114,6 +125,7 @@ impl Cli {
             Task::Golden(args) => command::golden::run(&workspace, &args),
             Task::Package(args) => command::package::run(&workspace, &args),
             Task::Features(args) => command::features::run(&workspace, &args),
+            Task::E2e(args) => command::e2e::run(&workspace, &args),
         }
     }
 }

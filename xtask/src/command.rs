@@ -1,5 +1,6 @@
 //! The commands besides `check` and `tidy`, one module each.
 
+pub mod e2e;
 pub mod features;
 pub mod golden;
 pub mod package;

@@ -1,6 +1,6 @@
 //! The command line of `swerl`.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -12,6 +12,8 @@ Examples:
     swerl curate all events/ --repos repos/ --out seeds.jsonl
   Rewards of completions:
     swerl score rows.jsonl > scores.jsonl
+  A run as one HTML page:
+    swerl view runs/first
 
 Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.";
 
@@ -30,7 +32,20 @@ Examples:
   swerl score --seeds seeds.jsonl completions.jsonl --out scores.jsonl --json
   generate | swerl score -";
 
-/// SWE-RL data and rewards: curate pull requests, score patches.
+const VIEW_EXAMPLES: &str = "\
+Examples:
+  One page of a run, finished or not; it needs nothing else and can be sent around:
+    swerl view runs/first
+  With the merged change beside each answer:
+    swerl view runs/first --seeds seeds.jsonl --out first.html
+  While the run goes on:
+    swerl view runs/first --serve
+  All rollouts of one step:
+    swerl view runs/first --step 12 --limit-rollouts 10000
+  For TensorBoard:
+    swerl view runs/first --tensorboard events/first";
+
+/// SWE-RL data and rewards: curate pull requests, score patches, look at runs.
 #[derive(Debug, Parser)]
 #[command(name = "swerl", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -49,6 +64,9 @@ pub(crate) enum Command {
     /// Score outputs of a model against the merged change.
     #[command(after_help = SCORE_EXAMPLES)]
     Score(ScoreArgs),
+    /// Show a run: one HTML page with curves and rollouts, written or served.
+    #[command(after_help = VIEW_EXAMPLES)]
+    View(ViewArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -148,4 +166,33 @@ pub(crate) struct ScoreArgs {
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `view`.
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    /// The folder of a run: finished, going on, or crashed.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// File to write [default: RUN/report.html]; it appears whole or not at all.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Serve the page instead, made anew when the run has written [default address: 127.0.0.1:8473]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8473", conflicts_with = "out")]
+    pub(crate) serve: Option<SocketAddr>,
+    /// Most rollouts on the page, in whole groups.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) limit_rollouts: usize,
+    /// Only rollouts of this step.
+    #[arg(long, value_name = "K")]
+    pub(crate) step: Option<u64>,
+    /// Seeds of the run: shows the merged change and how each answer differs from it.
+    #[arg(long, value_name = "SEEDS.jsonl")]
+    pub(crate) seeds: Option<PathBuf>,
+    /// tokenizer.json, to shade tokens within the text [default: RUN/model/tokenizer.json, where it is]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokenizer: Option<PathBuf>,
+    /// Write TensorBoard event files to this folder instead.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "serve", "step", "seeds", "tokenizer"])]
+    pub(crate) tensorboard: Option<PathBuf>,
 }

@@ -2,6 +2,7 @@
 
 mod curate;
 mod score;
+mod view;
 
 use anyhow::Result;
 
@@ -15,5 +16,6 @@ pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
     match cli.command {
         Command::Curate(args) => curate::run(args, cli.quiet, interrupt),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
+        Command::View(args) => view::run(&args, cli.quiet, interrupt),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! - [`data`]: from GH Archive events and git repositories to seeds (issue, files, oracle).
 //! - [`reward`]: what an answer of the policy earns, and which rule it broke.
+//! - [`report`]: a run folder as one HTML page, or as TensorBoard event files.
 //!
-//! The command `swerl` of this package runs both from a shell. Training (`swerl-grpo`,
+//! The command `swerl` of this package runs them from a shell. Training (`swerl-grpo`,
 //! `swerl-model`, `swerl-rollout`) is not re-exported: a program that trains chooses a Burn
 //! backend, and depends on those crates itself.
 //!
@@ -18,6 +19,8 @@
 //! assert_eq!(score.reward, 1.0);
 //! assert!(score.is_exact());
 //! ```
+
+pub mod report;
 
 pub use swerl_data as data;
 pub use swerl_reward as reward;

@@ -1,4 +1,4 @@
-//! The command `swerl`: curate pull requests, score patches.
+//! The command `swerl`: curate pull requests, score patches, look at runs.
 //!
 //! Results go to standard output or the file asked for, messages and progress to standard error.
 //! Exit codes: 0 done, 1 failed (one line names cause and file), 2 wrong command line, 130 interrupted.

@@ -49,6 +49,16 @@ impl Output {
         }
     }
 
+    /// Where bytes go.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Stdout(out) => out,
+            Self::File(Aside { writer, .. }) => {
+                writer.as_mut().expect("nothing comes after finish")
+            }
+        }
+    }
+
     /// Shows a reader of standard output all that was written so far.
     pub(crate) fn flush(&mut self) -> Result<()> {
         match self {

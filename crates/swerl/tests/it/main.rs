@@ -4,3 +4,4 @@ mod command_line;
 mod curate;
 mod run;
 mod score;
+mod view;
