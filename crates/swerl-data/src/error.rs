@@ -100,6 +100,15 @@ pub enum DataError {
         /// The folder.
         path: PathBuf,
     },
+    /// A clone borrows from outside its folder, which cannot be told from reading other people's
+    /// files.
+    #[error("{}: {what} leads out of the clone; clone it again without --shared or --reference, or remove that setting", path.display())]
+    ReachesOutside {
+        /// The repository.
+        path: PathBuf,
+        /// What leads out.
+        what: String,
+    },
     /// A repository has no commit to read: it is empty or its objects are gone.
     #[error("{}: the commit '{revision}' cannot be read; the repository is empty or lacks its objects: clone it again with its history", path.display())]
     NoCommit {

@@ -1,4 +1,4 @@
-//! Changes that programs propose, by account and by word, and changes that take one back.
+//! Changes that programs propose, by account and by word.
 //!
 //! The words are those of the SWE-RL paper: `[bot]`, `dependabot`, `renovate`, `bump`,
 //! `automerge` in title, description or user name. Unlike there a word must start at a word's
@@ -29,20 +29,21 @@ const ACCOUNTS: [&str; 14] = [
 /// `author` is an account name, or `Name <address>` of a commit.
 #[must_use]
 pub fn is_automated(author: &str, author_is_bot: bool, title: &str, body: &str) -> bool {
-    let account = author.to_ascii_lowercase();
-    let name = account.split(" <").next().unwrap_or("");
-    author_is_bot
-        || ACCOUNTS.contains(&name)
-        || name.ends_with("-bot")
-        || name.ends_with("_bot")
-        || [account.as_str(), title, body].iter().any(|text| has_word(text))
+    is_bot_account(author, author_is_bot)
+        || [author.to_ascii_lowercase().as_str(), title, body].iter().any(|text| has_word(text))
 }
 
-/// Whether a title says that the change takes an earlier one back.
+/// Whether an account, or the `Name <address>` of a commit, is that of a program by its type or
+/// its name alone.
 #[must_use]
-pub fn is_revert(title: &str) -> bool {
-    let lower = title.trim_start().to_ascii_lowercase();
-    ["revert ", "revert:", "reverts "].iter().any(|s| lower.starts_with(s))
+pub fn is_bot_account(author: &str, is_bot: bool) -> bool {
+    let account = author.to_ascii_lowercase();
+    let name = account.split(" <").next().unwrap_or("");
+    is_bot
+        || ACCOUNTS.contains(&name)
+        || name.ends_with("[bot]")
+        || name.ends_with("-bot")
+        || name.ends_with("_bot")
 }
 
 fn has_word(text: &str) -> bool {
@@ -68,7 +69,7 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_automated, is_revert};
+    use super::is_automated;
 
     #[track_caller]
     fn check(expected: bool, author: &str, title: &str, body: &str) {
@@ -87,13 +88,5 @@ mod tests {
         check(false, "abbot", "Fix robots.txt", "");
         check(false, "ann", "Fix", "<!-- bump the version -->");
         assert!(is_automated("ann", true, "Fix", ""));
-    }
-
-    #[test]
-    fn reverts() {
-        assert!(is_revert("Revert \"Fix it\"") && is_revert("revert: fix it"));
-        assert!(
-            !is_revert("Fix revert of settings") && !is_revert("Reverting fails on empty lists")
-        );
     }
 }

@@ -49,7 +49,7 @@ const TREE: [(&str, &str); 8] = [
 
 #[test]
 fn order_of_choice() {
-    let many = ContextOptions { max_files: 9, max_bytes: 10_000 };
+    let many = ContextOptions { max_files: 9, max_tokens: 10_000 };
     let expected = [
         "src/pkg/b.py",
         "src/pkg/sub/deep.py",
@@ -62,7 +62,7 @@ fn order_of_choice() {
 
 #[test]
 fn limits_hold() {
-    let limits = |max_files, max_bytes| ContextOptions { max_files, max_bytes };
+    let limits = |max_files, max_tokens| ContextOptions { max_files, max_tokens };
     check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(0, 10_000), &[]);
     check(
         &TREE,

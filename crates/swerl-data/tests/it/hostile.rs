@@ -90,7 +90,7 @@ fn links_out_of_the_tree() {
     let repo = start();
     repo.write("a.py", "a = 1\n");
     std::os::unix::fs::symlink("/etc/passwd", repo.path().join("link.py")).unwrap();
-    check(DropReason::SpecialFile, &repo);
+    check(DropReason::SymbolicLink, &repo);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn submodules() {
     repo.git(&["add", "--all"]);
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},sub")]);
     repo.git(&["commit", "--quiet", "-m", "Fix it (#2)"]);
-    let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::SpecialFile, 1)]);
+    let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::Submodule, 1)]);
     assert_eq!(dropped(&repo), (0, expected));
 }
 
