@@ -7,6 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::interop::InstanceProblem;
 use crate::seed::SeedProblem;
 
 /// A fault of the world: unreadable input, a damaged archive, a broken repository.
@@ -80,6 +81,17 @@ pub enum DataError {
         /// The broken invariant.
         #[source]
         source: SeedProblem,
+    },
+    /// A row is no instance of the data set's format.
+    #[error("{}:{line}: not an instance of this format", path.display())]
+    Instance {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        #[source]
+        source: InstanceProblem,
     },
     /// A seeds file holds no seed.
     #[error("{}: the file holds no seeds", path.display())]

@@ -2,7 +2,8 @@
 //!
 //! The words are those of the SWE-RL paper: `[bot]`, `dependabot`, `renovate`, `bump`,
 //! `automerge` in title, description or user name. Unlike there a word must start at a word's
-//! start ("plumbum pump" is no "bump"), and words inside HTML comments do not count.
+//! start ("plumbum pump" is no "bump"), "bump" must raise something, "renovate" stand alone, and
+//! words inside HTML comments do not count.
 
 const WORDS: [&str; 5] = ["[bot]", "dependabot", "renovate", "bump", "automerge"];
 
@@ -48,12 +49,29 @@ pub fn is_bot_account(author: &str, is_bot: bool) -> bool {
 
 fn has_word(text: &str) -> bool {
     let lower = without_comments(text).to_lowercase();
-    WORDS.iter().any(|word| {
-        lower.match_indices(word).any(|(at, _)| {
-            let before = lower[..at].chars().next_back();
-            word.starts_with('[') || !before.is_some_and(char::is_alphanumeric)
+    lower.lines().any(|line| {
+        WORDS.iter().any(|word| {
+            line.match_indices(word).any(|(at, _)| {
+                let starts = !line[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+                let rest = &line[at + word.len()..];
+                match *word {
+                    "[bot]" => true,
+                    "bump" => starts && is_bump(&line[..at], rest),
+                    // "renovated" is a verb.
+                    "renovate" => starts && !rest.starts_with(char::is_alphanumeric),
+                    _ => starts,
+                }
+            })
         })
     })
+}
+
+/// Whether "bump" raises a version: it opens the line, up to a `type(scope):` or `[tag]`, or a
+/// number comes later. "Normals of bump mapping" are something else.
+fn is_bump(before: &str, rest: &str) -> bool {
+    let before = before.trim();
+    let opens = before.is_empty() || before.ends_with([':', ']', '-', '*']);
+    opens || rest.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn without_comments(text: &str) -> String {
@@ -84,7 +102,11 @@ mod tests {
         check(true, "ann", "Update", "Automerge: enabled");
         check(true, "Dependabot <x@y>", "Update", "");
         check(true, "pyup-bot", "Update", "");
+        check(true, "ann", "chore(deps): bump left-pad", "");
+        check(true, "ann", "Update", "This will bump x to 2.0");
         check(false, "ann", "Fix plumbump", "");
+        check(false, "ann", "Fix normals of bump mapping", "");
+        check(false, "ann", "Fix the renovated room", "");
         check(false, "abbot", "Fix robots.txt", "");
         check(false, "ann", "Fix", "<!-- bump the version -->");
         assert!(is_automated("ann", true, "Fix", ""));

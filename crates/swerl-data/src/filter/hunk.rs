@@ -74,7 +74,8 @@ pub const RULES: [HunkRule; 10] = [
     of_file(DropReason::TestsOnly, |file| tests_only::is_test_file(file.path)),
     of_file(DropReason::DocsOnly, |file| docs::is_documentation(file.path)),
     of_hunk(DropReason::VersionBumpOnly, version::is_bump),
-    of_file(DropReason::DataFilesOnly, |file| data_file::is_data_file(file.path)),
+    // After the version numbers, which often stand in such files.
+    of_hunk(DropReason::DataFilesOnly, |file, _| data_file::is_data_file(file.path)),
     of_hunk(DropReason::WhitespaceOnly, whitespace::is_layout),
 ];
 

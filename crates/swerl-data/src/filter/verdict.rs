@@ -1,5 +1,6 @@
 //! The filters that need no git, put in order.
 
+use super::data_file::is_data_file;
 use super::hunk::{ChangedFile, RULES, all_flagged};
 use super::tests_only::is_test_file;
 use super::{DropReason, FilterOptions, author, merge_of_target, revert, size};
@@ -40,17 +41,20 @@ pub fn judge_paths(paths: &[&str], options: &FilterOptions) -> Option<DropReason
         return Some(DropReason::TooManyFiles);
     }
     let mut counts = [0_usize; RULES.len()];
-    let mut flagged = 0;
+    let (mut flagged, mut data) = (0, 0);
     for path in paths {
         // Texts that no rule but those of the path looks at.
         let file = ChangedFile { path, old: "", new: "\n" };
         if let Some(rule) = RULES.iter().position(|rule| (rule.file)(&file)) {
             counts[rule] += 1;
             flagged += 1;
+        } else if is_data_file(path) {
+            data += 1;
         }
     }
-    if flagged == paths.len() {
-        let most = counts.iter().copied().max()?;
+    if flagged + data == paths.len() {
+        // Data files may hold nothing but changed version numbers: their texts tell.
+        let most = counts.iter().copied().max().filter(|_| data == 0)?;
         return counts.iter().position(|&count| count == most).map(|rule| RULES[rule].reason);
     }
     let is_program = |path: &&str| is_programming_file(path) && !is_test_file(path);
