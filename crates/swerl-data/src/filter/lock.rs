@@ -38,11 +38,14 @@ const NAMES: [&str; 34] = [
     "manifest.toml",
 ];
 
+/// Ends of names in lower case: tools without a name of their own follow the habit.
+const ENDS: [&str; 5] = [".lock", ".lock.txt", ".lock.json", "-lock.json", "-lock.yaml"];
+
 /// Whether a package manager writes this file.
 #[must_use]
 pub fn is_lock_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    NAMES.contains(&name.as_str())
+    NAMES.contains(&name.as_str()) || ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -51,7 +54,14 @@ mod tests {
 
     #[test]
     fn names() {
-        for path in ["Cargo.lock", "a/b/package-lock.json", "go.sum", "Gemfile.lock", "x/uv.lock"] {
+        for path in [
+            "Cargo.lock",
+            "a/b/package-lock.json",
+            "go.sum",
+            "Gemfile.lock",
+            "x/uv.lock",
+            "a.lock.txt",
+        ] {
             assert!(is_lock_file(path), "{path}");
         }
         for path in ["lock.py", "package.json", "src/lock.rs", "go.mod", "requirements.txt"] {
