@@ -1,93 +1,138 @@
-//! A few unmodified files that belong to the edited ones, chosen without a model.
+//! A few unmodified files that belong to the edited ones.
 //!
-//! Candidates in this order: what the edited files import (by file, then by line), what the
-//! issue names, what lies in the folders of the edited files with the same extension (by name).
-//! A candidate is taken if it is a regular text file of a programming language at the base
-//! commit, is not edited, and fits what is left of the limits. Same input, same choice.
+//! By default chosen without a model, from four rankings of the tree at the base commit: what the
+//! edited files import, what the issue names, what shares words with the issue ([`bm25`]), and
+//! what lies near the edited files. Rankings are joined by reciprocal rank:
+//! `score(f) = sum over rankings of weight / (20 + place of f)`. A model may choose instead
+//! ([`RelevantFiles`]). Either way a file is taken only if it is a regular text file of a
+//! programming language, is not changed, and fits what is left of the limits. Same input, same
+//! choice.
 
 use std::collections::BTreeSet;
 
 use crate::error::DataError;
-use crate::git::objects::{ObjectKind, Objects, TreeEntry};
+use crate::git::objects::{ObjectKind, Objects};
 use crate::ids::ObjectId;
-use crate::language::{extension, is_programming_file};
-use crate::seed::{ContextFile, FileRole, is_plain_path};
+use crate::seed::{ContextFile, FileRole};
+use crate::tokens::estimate_tokens;
 
+pub mod ask;
+pub mod bm25;
 pub mod imports;
 pub mod mentions;
+mod rankings;
+mod tree;
+
+pub use ask::{AskModel, parse_relevant_files, relevant_files_prompt};
+pub use rankings::Scout;
 
 /// How much is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextOptions {
     /// The most files. Usual: 3; 0 adds none.
     pub max_files: usize,
-    /// The most bytes of all of them together. Usual: 24,576.
-    pub max_bytes: usize,
+    /// The most tokens of all of them together, by
+    /// [`estimate_tokens`](crate::tokens::estimate_tokens). Usual: 6,144.
+    pub max_tokens: usize,
 }
 
 impl Default for ContextOptions {
     fn default() -> Self {
-        Self { max_files: 3, max_bytes: 24_576 }
+        Self { max_files: 3, max_tokens: 6_144 }
     }
+}
+
+/// What a choice is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct RelevantRequest<'a> {
+    /// The issue's text.
+    pub issue: &'a str,
+    /// The pull request's title.
+    pub title: &'a str,
+    /// The pull request's description.
+    pub body: &'a str,
+    /// The paths that the change touches, added ones included.
+    pub changed: &'a BTreeSet<String>,
+    /// The edited files with their old texts. The new ones are the answer and not shown.
+    pub edited: &'a [ContextFile],
+    /// The programming files of the tree that the change leaves alone, sorted.
+    pub tree: &'a [String],
+}
+
+/// Chooses unmodified files: a model that was asked, a search engine, a person.
+pub trait RelevantFiles: Sync {
+    /// Paths out of `request.tree`, the most relevant first; others are ignored. `None` where it
+    /// cannot tell: the rankings decide then.
+    fn choose(&self, request: &RelevantRequest<'_>) -> Option<Vec<String>>;
 }
 
 /// The text of a blob; the error says why it is none.
 pub(crate) enum NotText {
     Binary,
+    LfsPointer,
     NonUtf8,
 }
 
 /// Checks that bytes are a text: UTF-8, no NUL, no pointer to large-file storage.
 pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, NotText> {
-    let pointer = bytes.starts_with(b"version https://git-lfs.github.com/spec/");
-    if pointer || bytes.contains(&0) {
+    if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return Err(NotText::LfsPointer);
+    }
+    if bytes.contains(&0) {
         return Err(NotText::Binary);
     }
     String::from_utf8(bytes).map_err(|_| NotText::NonUtf8)
 }
 
-/// Chooses related files from the folder `root`.
-///
-/// `changed` are the paths that the change touches, added ones included; `edited` are those with
-/// their old texts. Imports are read from the old texts alone, as the new ones are the answer.
-///
-/// # Errors
-/// If git fails.
-pub fn related_files(
+/// A seed in the making, for [`Scout::related`].
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The root folder at the base commit.
+    pub root: ObjectId,
+    /// The issue's text.
+    pub issue: &'a str,
+    /// The pull request's title.
+    pub title: &'a str,
+    /// The pull request's description.
+    pub body: &'a str,
+    /// The paths that the change touches.
+    pub changed: &'a BTreeSet<String>,
+    /// The edited files.
+    pub edited: &'a [ContextFile],
+}
+
+/// Takes files in the order given until the limits are reached; one that does not fit is passed
+/// over.
+fn take(
     objects: &mut Objects,
-    root: ObjectId,
-    changed: &BTreeSet<String>,
-    edited: &[ContextFile],
-    issue: &str,
+    order: impl Iterator<Item = (String, ObjectId)>,
     options: ContextOptions,
 ) -> Result<Vec<ContextFile>, DataError> {
-    let mut picked =
-        Picker { objects, root, options, bytes: 0, seen: changed.clone(), files: Vec::new() };
-    let programs = || edited.iter().filter(|file| is_programming_file(&file.path));
-    for file in programs() {
-        for guess in imports::imported_paths(&file.path, &file.text) {
-            if picked.is_full() {
-                return Ok(picked.files);
-            }
-            picked.try_path(&guess)?;
-        }
-    }
-    let folders: BTreeSet<&str> = programs().map(|file| folder_of(&file.path)).collect();
-    for name in mentions::mentioned_paths(issue) {
-        for folder in ancestors(&folders) {
-            if picked.is_full() {
-                return Ok(picked.files);
-            }
-            picked.try_path(&join(&folder, &name))?;
-        }
-    }
-    for file in programs() {
-        if picked.is_full() {
+    let mut files = Vec::new();
+    let mut tokens = 0;
+    for (path, blob) in order {
+        if files.len() >= options.max_files || tokens >= options.max_tokens {
             break;
         }
-        picked.try_folder(folder_of(&file.path), extension(&file.path).as_deref())?;
+        let room = options.max_tokens - tokens;
+        // No tokenizer packs more than a few dozen bytes into one token.
+        let most_bytes = room.saturating_mul(32) as u64;
+        let size = match objects.info(&[blob])?.pop().flatten() {
+            Some((ObjectKind::Blob, size)) => size,
+            _ => continue,
+        };
+        if size == 0 || size > most_bytes {
+            continue;
+        }
+        let Some(Some((_, bytes))) = objects.read(&[blob])?.pop() else { continue };
+        let Ok(text) = text_of(bytes) else { continue };
+        let cost = estimate_tokens(&text);
+        if cost <= room {
+            tokens += cost;
+            files.push(ContextFile { path, role: FileRole::Relevant, text });
+        }
     }
-    Ok(picked.files)
+    Ok(files)
 }
 
 /// The folder of a path; empty for the root.
@@ -98,89 +143,4 @@ pub(crate) fn folder_of(path: &str) -> &str {
 /// Joins a folder, maybe the root, and a path.
 pub(crate) fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
-}
-
-/// The folders and all folders above them, the deepest first, then by name; the root last.
-fn ancestors(folders: &BTreeSet<&str>) -> Vec<String> {
-    let mut all = BTreeSet::from([""]);
-    for folder in folders {
-        let mut next = *folder;
-        while !next.is_empty() && all.insert(next) {
-            next = folder_of(next);
-        }
-    }
-    let mut sorted: Vec<String> = all.into_iter().map(str::to_owned).collect();
-    let depth =
-        |folder: &String| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
-    sorted.sort_by_key(|folder| std::cmp::Reverse(depth(folder)));
-    sorted
-}
-
-struct Picker<'a> {
-    objects: &'a mut Objects,
-    root: ObjectId,
-    options: ContextOptions,
-    bytes: usize,
-    seen: BTreeSet<String>,
-    files: Vec<ContextFile>,
-}
-
-impl Picker<'_> {
-    fn is_full(&self) -> bool {
-        self.files.len() >= self.options.max_files || self.bytes >= self.options.max_bytes
-    }
-
-    fn try_path(&mut self, path: &str) -> Result<(), DataError> {
-        if !is_programming_file(path) || self.seen.contains(path) {
-            return Ok(());
-        }
-        match self.objects.entry(self.root, path)? {
-            Some(entry) => self.try_entry(path, &entry),
-            None => Ok(()),
-        }
-    }
-
-    fn try_folder(&mut self, folder: &str, wanted: Option<&str>) -> Result<(), DataError> {
-        let id = match folder {
-            "" => Some(self.root),
-            _ => self.objects.entry(self.root, folder)?.filter(TreeEntry::is_tree).map(|e| e.id),
-        };
-        let Some(id) = id else { return Ok(()) };
-        let Some(entries) = self.objects.tree(id)? else { return Ok(()) };
-        for entry in entries.iter() {
-            if self.is_full() {
-                break;
-            }
-            let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
-            if extension(name).as_deref() == wanted {
-                let path = join(folder, name);
-                if is_programming_file(&path) && !self.seen.contains(&path) {
-                    self.try_entry(&path, entry)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn try_entry(&mut self, path: &str, entry: &TreeEntry) -> Result<(), DataError> {
-        if !entry.is_file() || !is_plain_path(path) {
-            return Ok(());
-        }
-        self.seen.insert(path.to_owned());
-        let room = self.options.max_bytes - self.bytes;
-        let size = match self.objects.info(&[entry.id])?.pop().flatten() {
-            Some((ObjectKind::Blob, size)) => usize::try_from(size).unwrap_or(usize::MAX),
-            _ => return Ok(()),
-        };
-        if size == 0 || size > room {
-            return Ok(());
-        }
-        let Some(Some((_, bytes))) = self.objects.read(&[entry.id])?.pop() else { return Ok(()) };
-        if let Ok(text) = text_of(bytes) {
-            self.bytes += text.len();
-            let path = path.to_owned();
-            self.files.push(ContextFile { path, role: FileRole::Relevant, text });
-        }
-        Ok(())
-    }
 }

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::interop::InstanceProblem;
 use crate::seed::SeedProblem;
 
 /// A fault of the world: unreadable input, a damaged archive, a broken repository.
@@ -81,6 +82,17 @@ pub enum DataError {
         #[source]
         source: SeedProblem,
     },
+    /// A row is no instance of the data set's format.
+    #[error("{}:{line}: not an instance of this format", path.display())]
+    Instance {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        #[source]
+        source: InstanceProblem,
+    },
     /// A seeds file holds no seed.
     #[error("{}: the file holds no seeds", path.display())]
     NoSeeds {
@@ -99,6 +111,15 @@ pub enum DataError {
     NotARepository {
         /// The folder.
         path: PathBuf,
+    },
+    /// A clone borrows from outside its folder, which cannot be told from reading other people's
+    /// files.
+    #[error("{}: {what} leads out of the clone; clone it again without --shared or --reference, or remove that setting", path.display())]
+    ReachesOutside {
+        /// The repository.
+        path: PathBuf,
+        /// What leads out.
+        what: String,
     },
     /// A repository has no commit to read: it is empty or its objects are gone.
     #[error("{}: the commit '{revision}' cannot be read; the repository is empty or lacks its objects: clone it again with its history", path.display())]

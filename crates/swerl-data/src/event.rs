@@ -44,8 +44,23 @@ pub struct IssueEvent {
     pub at: Timestamp,
     /// `owner/name`.
     pub repo: String,
+    /// `opened`, `closed`, `created` or `edited` or `deleted` for a comment, ...
+    pub action: String,
     /// The issue.
     pub issue: WireIssue,
+    /// The comment, where the event is about one.
+    pub comment: Option<WireComment>,
+}
+
+/// A comment's fields.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WireComment {
+    /// Its number on the whole site.
+    pub id: u64,
+    /// The author; missing when the account is gone.
+    pub user: Option<WireUser>,
+    /// Its text.
+    pub body: Option<String>,
 }
 
 /// A user as events name them.
@@ -154,7 +169,11 @@ struct PullPayload {
 
 #[derive(Deserialize)]
 struct IssuePayload {
+    #[serde(default)]
+    action: String,
     issue: WireIssue,
+    #[serde(default)]
+    comment: Option<WireComment>,
 }
 
 /// Event ids are texts of digits; some tools rewrite them as numbers.
@@ -196,7 +215,9 @@ impl Event {
                     event_id: line.id,
                     at: line.created_at,
                     repo: line.repo.name,
+                    action: line.payload.action,
                     issue: line.payload.issue,
+                    comment: line.payload.comment,
                 }))
             }
             _ => Ok(Self::Other),

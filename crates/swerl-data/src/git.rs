@@ -16,6 +16,7 @@ use crate::ids::ObjectId;
 
 pub mod changes;
 pub mod graph;
+pub mod hostile;
 pub mod objects;
 
 /// Variables that would point git elsewhere or make it run something.
@@ -134,9 +135,22 @@ impl Repository {
         Ok(Some(id))
     }
 
+    /// The folder that holds the history.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
     /// Runs a command to its end and gives its standard output.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, DataError> {
-        let mut process = self.start(arguments, None)?;
+        self.run_process(self.start(arguments, None)?)
+    }
+
+    /// [`Self::run`] without opening the repository: its own settings are not read.
+    pub(crate) fn run_outside(&self, arguments: &[&str]) -> Result<Vec<u8>, DataError> {
+        self.run_process(self.start_at(Path::new("/dev/null"), arguments, None)?)
+    }
+
+    fn run_process(&self, mut process: Process) -> Result<Vec<u8>, DataError> {
         let mut answer = Vec::new();
         process.out.read_to_end(&mut answer).map_err(|source| process.pipe_error(source))?;
         process.finish()?;
@@ -147,6 +161,15 @@ impl Repository {
     /// begin at once. Without `input` its standard input stays open for [`Process::write`].
     pub(crate) fn start(
         &self,
+        arguments: &[&str],
+        input: Option<Vec<u8>>,
+    ) -> Result<Process, DataError> {
+        self.start_at(&self.git_dir, arguments, input)
+    }
+
+    fn start_at(
+        &self,
+        git_dir: &Path,
         arguments: &[&str],
         input: Option<Vec<u8>>,
     ) -> Result<Process, DataError> {
@@ -166,7 +189,7 @@ impl Repository {
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_ALLOW_PROTOCOL", "")
             .env("GIT_PAGER", "cat");
-        command.arg("--no-pager").arg("--git-dir").arg(&self.git_dir);
+        command.arg("--no-pager").arg("--git-dir").arg(git_dir);
         for setting in SETTINGS {
             command.arg("-c").arg(setting);
         }

@@ -85,6 +85,13 @@ pub fn write_seeds(path: impl AsRef<Path>, seeds: &[SeedExample]) -> Result<(), 
     .map_err(|source| DataError::Write { path: path.to_path_buf(), source })
 }
 
+/// Writes a whole text; an existing file is replaced as a whole.
+pub(crate) fn write_text(path: impl AsRef<Path>, text: &str) -> Result<(), DataError> {
+    let path = path.as_ref();
+    write_aside(path, |out| out.write_all(text.as_bytes()))
+        .map_err(|source| DataError::Write { path: path.to_path_buf(), source })
+}
+
 fn write_aside(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

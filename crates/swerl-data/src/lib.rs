@@ -22,6 +22,7 @@
 //! What this crate never does: fetch anything, write to a clone, run anything a clone brings
 //! along, train, or know what a model is.
 
+pub mod card;
 pub mod context;
 pub mod curate;
 pub mod error;
@@ -30,25 +31,34 @@ pub mod filter;
 pub mod fold;
 pub mod git;
 pub mod ids;
+pub mod interop;
 pub mod jsonl;
 pub mod language;
 pub mod link;
 pub mod message;
+pub mod note;
+pub mod patch;
 pub mod progress;
 pub mod pull_request;
 pub mod report;
 pub mod seed;
 pub mod split;
 pub mod time;
+pub mod tokens;
 
-pub use crate::context::ContextOptions;
+pub use crate::card::DataCard;
+pub use crate::context::{ContextOptions, RelevantFiles, RelevantRequest};
 pub use crate::curate::CurateOptions;
-pub use crate::curate::events::curate_events;
-pub use crate::curate::repository::{RepositoryOptions, curate_repository};
+pub use crate::curate::comments::CommentOptions;
+pub use crate::curate::events::{curate_events, curate_events_with};
+pub use crate::curate::judges::{BugJudge, Judges};
+pub use crate::curate::repository::{RepositoryOptions, curate_repository, curate_repository_with};
 pub use crate::error::DataError;
 pub use crate::filter::{DropReason, FilterOptions};
 pub use crate::ids::{ObjectId, Repositories, RepositoryFolder};
+pub use crate::interop::{InstanceFormat, import_instances};
 pub use crate::jsonl::{read_seeds, write_seeds};
+pub use crate::note::{Note, Notes};
 pub use crate::progress::{NoProgress, Progress};
 pub use crate::report::CurateReport;
 pub use crate::seed::{

@@ -15,6 +15,72 @@ pub struct IssueLink {
     pub number: u64,
 }
 
+/// Where a closing keyword stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkSource {
+    /// The description of the pull request.
+    Body,
+    /// Its title, which becomes the message of a squash or merge commit.
+    Title,
+    /// The message of one of its commits.
+    Commit,
+}
+
+/// The issues that a pull request closes, each under the first source that names it: body, then
+/// title, then commits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinkedIssues {
+    /// Numbers of issues of its own repository.
+    pub own: Vec<(u64, LinkSource)>,
+    /// Issues of other repositories (`owner/name` as written, number). Kept apart: GitHub closes
+    /// them only for who may write there, and their numbers mean nothing here.
+    pub elsewhere: Vec<(String, u64, LinkSource)>,
+}
+
+impl LinkedIssues {
+    /// Whether nothing is closed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.elsewhere.is_empty()
+    }
+
+    /// Adds the issues that `text` closes and that are not there yet.
+    pub fn add(&mut self, text: &str, repository: &str, source: LinkSource) {
+        for link in closing_links(text, repository) {
+            match link.repo {
+                None if self.own.iter().all(|(number, _)| *number != link.number) => {
+                    self.own.push((link.number, source));
+                }
+                Some(repo)
+                    if self.elsewhere.iter().all(|(known, number, _)| {
+                        *number != link.number || !known.eq_ignore_ascii_case(&repo)
+                    }) =>
+                {
+                    self.elsewhere.push((repo, link.number, source));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// All issues that a pull request of `repository` closes by its words.
+#[must_use]
+pub fn linked_issues<'a>(
+    repository: &str,
+    title: &str,
+    body: &str,
+    commits: impl IntoIterator<Item = &'a str>,
+) -> LinkedIssues {
+    let mut found = LinkedIssues::default();
+    found.add(body, repository, LinkSource::Body);
+    found.add(title, repository, LinkSource::Title);
+    for message in commits {
+        found.add(message, repository, LinkSource::Commit);
+    }
+    found
+}
+
 const KEYWORDS: [&str; 9] =
     ["closes", "closed", "close", "fixes", "fixed", "fix", "resolves", "resolved", "resolve"];
 

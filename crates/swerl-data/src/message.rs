@@ -4,6 +4,8 @@
 //! commit carries its number as `(#12)` at the end of its subject. Trailers (`Signed-off-by:`
 //! and the like) are cut off the text.
 
+use crate::filter::merge_of_target::merges_target;
+
 /// What a message tells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeMessage {
@@ -16,10 +18,6 @@ pub struct MergeMessage {
     /// Whether the message says that the target branch was merged into a branch.
     pub merges_target: bool,
 }
-
-/// Branch names that are targets, not proposals.
-const TARGETS: [&str; 8] =
-    ["main", "master", "develop", "development", "dev", "trunk", "stable", "default"];
 
 /// Reads the message of a commit with several parents.
 #[must_use]
@@ -49,7 +47,7 @@ pub fn merge_message(message: &str) -> MergeMessage {
         .find_map(|start| subject.strip_prefix(start).and_then(leading_number))
         .or_else(|| subject.split_once("(pull request #").and_then(|(_, s)| leading_number(s)))
         .or_else(|| gitlab_number(rest));
-    found.merges_target = found.number.is_none() && names_target(subject);
+    found.merges_target = found.number.is_none() && merges_target(subject);
     let generated = subject.starts_with("Merge") || subject.starts_with("Auto merge");
     if generated {
         let (title, body) = split_subject(rest.trim_start());
@@ -111,28 +109,6 @@ fn squash_number(subject: &str) -> (&str, Option<u64>) {
 fn gitlab_number(body: &str) -> Option<u64> {
     let line = body.lines().find(|line| line.starts_with("See merge request "))?;
     line.rsplit_once('!').and_then(|(_, number)| leading_number(number))
-}
-
-/// Whether a merge subject names a target branch as what was merged.
-fn names_target(subject: &str) -> bool {
-    let Some(rest) = subject.strip_prefix("Merge ") else { return false };
-    let rest = rest.strip_prefix("remote-tracking ").unwrap_or(rest);
-    let Some(rest) = rest.strip_prefix("branch ").or_else(|| rest.strip_prefix("branches ")) else {
-        return rest.starts_with("tag ");
-    };
-    let name = rest.trim_start_matches('\'').split('\'').next().unwrap_or("");
-    let name = name.rsplit_once('/').map_or(name, |(remote, last)| {
-        if matches!(remote, "origin" | "upstream") || remote.ends_with("/origin") {
-            last
-        } else {
-            name
-        }
-    });
-    // `8.1.x`, `v2-stable`: a branch of releases.
-    let plain = name.trim_start_matches('v');
-    let releases = plain.starts_with(|c: char| c.is_ascii_digit())
-        && (plain.contains('.') || plain.ends_with("stable"));
-    TARGETS.contains(&name) || name.starts_with("release") || releases
 }
 
 fn is_trailer(line: &str) -> bool {

@@ -90,10 +90,26 @@ pub struct IssueSnapshot {
     pub url: Option<String>,
 }
 
+/// What somebody wrote below an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// The account; empty when it is gone.
+    pub author: String,
+    /// Whether the account is of type `Bot`.
+    pub author_is_bot: bool,
+    /// The text.
+    pub body: String,
+}
+
+/// When an event happened, and its number.
+type Moment = (Timestamp, u64);
+
 /// An issue through time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Issue {
-    snapshots: BTreeMap<(Timestamp, u64), Arc<IssueSnapshot>>,
+    snapshots: BTreeMap<Moment, Arc<IssueSnapshot>>,
+    /// By the comment's number: its texts through time; `None` once deleted.
+    comments: BTreeMap<u64, BTreeMap<Moment, Option<Comment>>>,
 }
 
 impl Issue {
@@ -107,6 +123,16 @@ impl Issue {
             url: wire.html_url,
         };
         let key = (event.at, event.event_id);
+        if let Some(comment) = event.comment {
+            let user = comment.user;
+            let text = Comment {
+                author_is_bot: user.as_ref().is_some_and(|user| user.kind == "Bot"),
+                author: user.map(|user| user.login).unwrap_or_default(),
+                body: comment.body.unwrap_or_default(),
+            };
+            let text = (event.action != "deleted").then_some(text);
+            self.comments.entry(comment.id).or_default().insert(key, text);
+        }
         // Most events of an issue repeat its text; share it with the neighbour in time.
         let before = self.snapshots.range(..key).next_back().map(|(_, before)| before);
         let shared = match before {
@@ -119,6 +145,27 @@ impl Issue {
     /// Adds all that another view of the same issue knows.
     pub fn merge(&mut self, other: Self) {
         self.snapshots.extend(other.snapshots);
+        for (id, texts) in other.comments {
+            self.comments.entry(id).or_default().extend(texts);
+        }
+    }
+
+    /// The comments as they stood at `moment`, in the order in which they were first seen; those
+    /// made later, or deleted by then, are left out.
+    #[must_use]
+    pub fn comments_at(&self, moment: Timestamp) -> Vec<&Comment> {
+        let until = ..=(moment, u64::MAX);
+        let mut found: Vec<(&Moment, &Comment)> = self
+            .comments
+            .values()
+            .filter_map(|texts| {
+                let (first, _) = texts.first_key_value()?;
+                let (_, last) = texts.range(until).next_back()?;
+                Some((first, last.as_ref()?))
+            })
+            .collect();
+        found.sort_by_key(|(first, _)| **first);
+        found.into_iter().map(|(_, comment)| comment).collect()
     }
 
     /// The text as it stood at `moment`; `None` if nothing of it was seen by then.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::filter::DropReason;
+use crate::note::Notes;
 
 /// The counts of one curation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -22,6 +23,13 @@ pub struct CurateReport {
     pub events: u64,
     /// Clones read.
     pub repositories: u64,
+    /// What was unusual about changes and clones, kept or not.
+    #[serde(default)]
+    pub notes: Notes,
+    /// Seeds by the licence of their repository at that time (SPDX); one with several licences
+    /// counts for each.
+    #[serde(default)]
+    pub licences: BTreeMap<String, u64>,
 }
 
 impl CurateReport {

@@ -144,10 +144,13 @@ pub enum SeedProblem {
     },
 }
 
-/// Whether a path is relative, stays in its tree and fits one line of text.
+/// Whether a path is relative, stays in its tree, fits one line of text and does not lie in a
+/// `.git` folder, where a text could become a program that git runs.
 #[must_use]
 pub fn is_plain_path(path: &str) -> bool {
-    let component = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let component = |part: &str| {
+        !part.is_empty() && part != "." && part != ".." && !part.eq_ignore_ascii_case(".git")
+    };
     path.split('/').all(component) && !path.chars().any(char::is_control)
 }
 

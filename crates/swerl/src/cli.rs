@@ -4,12 +4,21 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+mod curate;
+
+pub(crate) use curate::{
+    AllArgs, Colour, Curate, ExportArgs, ExportFormat, FilterArgs, ImportArgs, InspectArgs,
+    RepoArgs, SeedsOut,
+};
+
 const EXAMPLES: &str = "\
 Examples:
   Seeds from a clone with merge or squash commits:
     swerl curate repo ~/src/project --out seeds.jsonl
   Seeds from GH Archive hours and bare clones:
     swerl curate all events/ --repos repos/ --out seeds.jsonl
+  One of them, as text and coloured difference:
+    swerl curate inspect owner/name#12 --seeds seeds.jsonl
   Rewards of completions:
     swerl score rows.jsonl > scores.jsonl
   A run as one HTML page:
@@ -67,85 +76,6 @@ pub(crate) enum Command {
     /// Show a run: one HTML page with curves and rollouts, written or served.
     #[command(after_help = VIEW_EXAMPLES)]
     View(ViewArgs),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Curate {
-    /// From a git repository alone: merge and squash commits, the message as the issue's text.
-    Repo(RepoArgs),
-    /// From GH Archive event files and the repositories that they name.
-    All(AllArgs),
-}
-
-/// Arguments of `curate repo`.
-#[derive(Debug, Args)]
-pub(crate) struct RepoArgs {
-    /// A clone, bare or not, with its history.
-    #[arg(value_name = "PATH")]
-    pub(crate) path: PathBuf,
-    /// Its name in the seeds [default: from the remote origin, else local/FOLDER]
-    #[arg(long, value_name = "OWNER/NAME")]
-    pub(crate) name: Option<String>,
-    /// The branch whose first-parent history is read.
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    pub(crate) revision: String,
-    /// Take commits that are neither merges nor squashes as pull requests too.
-    #[arg(long)]
-    pub(crate) direct_commits: bool,
-    #[command(flatten)]
-    pub(crate) out: SeedsOut,
-    #[command(flatten)]
-    pub(crate) filters: FilterArgs,
-}
-
-/// Arguments of `curate all`.
-#[derive(Debug, Args)]
-pub(crate) struct AllArgs {
-    /// Folder of hourly `*.json.gz` files.
-    #[arg(value_name = "EVENTS_DIR")]
-    pub(crate) events: PathBuf,
-    /// Folder of clones, bare or not: OWNER/NAME.git or OWNER/NAME.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) repos: PathBuf,
-    #[command(flatten)]
-    pub(crate) out: SeedsOut,
-    #[command(flatten)]
-    pub(crate) filters: FilterArgs,
-}
-
-/// Which pull requests become seeds.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Filters")]
-pub(crate) struct FilterArgs {
-    /// Keep changes whose issue asks for something else than a fix.
-    #[arg(long)]
-    pub(crate) any_issue: bool,
-    /// Leave this repository out, besides those of SWE-bench (may be given again).
-    #[arg(long, value_name = "OWNER/NAME")]
-    pub(crate) exclude: Vec<String>,
-    /// Most changed files [default: 16]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_files: Option<usize>,
-    /// Most bytes of the changed files, before and after, each [default: 131072]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_bytes: Option<u64>,
-    /// Most added and removed lines [default: 1000]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_changed_lines: Option<usize>,
-    /// Most unmodified related files added to the context [default: 3]
-    #[arg(long, value_name = "N")]
-    pub(crate) related: Option<usize>,
-}
-
-/// Where seeds and report go.
-#[derive(Debug, Args)]
-pub(crate) struct SeedsOut {
-    /// Seeds file to write (JSONL); it appears whole or not at all.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Arguments of `score`.

@@ -4,22 +4,27 @@
 //! in memory, path differences from one `diff-tree`, contents from one pair of `cat-file`, each
 //! per chunk of candidates; chunks run in parallel.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
 use super::CurateOptions;
-use crate::context::{NotText, related_files, text_of};
+use super::check::{case_collisions, round_trips};
+use super::judges::Judges;
+use super::licences::Licences;
+use super::texts::{FileChange, Texts, moved, read_texts, select};
+use crate::context::{Scout, Surroundings};
 use crate::error::DataError;
-use crate::filter::{DropReason, size, version};
+use crate::filter::hunk::ChangedFile;
+use crate::filter::{DropReason, licence, verdict};
 use crate::git::Repository;
-use crate::git::changes::{Change, for_each_change};
+use crate::git::changes::for_each_change;
 use crate::git::graph::{CommitGraph, Marks};
-use crate::git::objects::{ObjectKind, Objects};
+use crate::git::objects::Objects;
 use crate::ids::ObjectId;
-use crate::language::{is_lock_file, is_programming_file, is_test_file};
+use crate::note::{Note, Notes, count};
 use crate::progress::Progress;
-use crate::seed::{ContextFile, FileRole, SeedExample, is_plain_path};
+use crate::seed::{ContextFile, FileRole, SeedExample};
 
 /// Candidates that share their git processes.
 const CHUNK: usize = 512;
@@ -35,14 +40,21 @@ pub(crate) struct Candidate {
     pub(crate) head: ObjectId,
 }
 
-/// What became of a candidate.
-pub(crate) type Outcome = Result<SeedExample, DropReason>;
+/// A seed and the licences of its repository at that time.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) seed: SeedExample,
+    pub(crate) licences: BTreeSet<String>,
+}
 
-/// A changed path with valid name: old and new blob.
-struct FileChange {
-    path: String,
-    old: Option<ObjectId>,
-    new: Option<ObjectId>,
+/// What became of a candidate.
+pub(crate) type Outcome = Result<Kept, DropReason>;
+
+/// What became of many, in their order, and what was unusual about them.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) notes: Notes,
 }
 
 /// Reads the changes of all candidates; the outcomes are in their order.
@@ -51,17 +63,20 @@ pub(crate) fn read_changes(
     graph: &CommitGraph,
     candidates: &[Candidate],
     options: &CurateOptions,
+    judges: &Judges<'_>,
     progress: &dyn Progress,
-) -> Result<Vec<Outcome>, DataError> {
-    let chunks: Vec<Result<Vec<Outcome>, DataError>> = candidates
+) -> Result<Read, DataError> {
+    let chunks: Vec<Result<Read, DataError>> = candidates
         .par_chunks(CHUNK)
-        .map(|chunk| read_chunk(repository, graph, chunk, options, progress))
+        .map(|chunk| read_chunk(repository, graph, chunk, options, judges, progress))
         .collect();
-    let mut outcomes = Vec::with_capacity(candidates.len());
+    let mut all = Read::default();
     for chunk in chunks {
-        outcomes.extend(chunk?);
+        let chunk = chunk?;
+        all.outcomes.extend(chunk.outcomes);
+        crate::note::add_all(&mut all.notes, &chunk.notes);
     }
-    Ok(outcomes)
+    Ok(all)
 }
 
 fn read_chunk(
@@ -69,8 +84,9 @@ fn read_chunk(
     graph: &CommitGraph,
     candidates: &[Candidate],
     options: &CurateOptions,
+    judges: &Judges<'_>,
     progress: &dyn Progress,
-) -> Result<Vec<Outcome>, DataError> {
+) -> Result<Read, DataError> {
     let mut marks = Marks::default();
     let mut bases = Vec::with_capacity(candidates.len());
     for candidate in candidates {
@@ -80,151 +96,148 @@ fn read_chunk(
     let (numbers, pairs): (Vec<usize>, Vec<_>) = known
         .filter_map(|(number, (base, candidate))| Some((number, ((*base)?, candidate.head))))
         .unzip();
+    let mut notes = Notes::new();
     let mut changes: Vec<Result<Vec<FileChange>, DropReason>> =
         candidates.iter().map(|_| Err(DropReason::UnrelatedHistories)).collect();
     for_each_change(repository, &pairs, |at, found| {
-        changes[numbers[at]] = select(found, options);
+        changes[numbers[at]] = select(found, &options.filters, &mut notes);
     })?;
-    let mut objects = Objects::open(repository)?;
+    let mut reader = Reader {
+        objects: Objects::open(repository)?,
+        scout: Scout::default(),
+        licences: Licences::default(),
+        options,
+        judges,
+        notes,
+    };
     let mut outcomes = Vec::with_capacity(candidates.len());
     for ((candidate, base), change) in candidates.iter().zip(bases).zip(changes) {
         outcomes.push(match (base, change) {
-            (Some(base), Ok(files)) => read_one(&mut objects, candidate, base, &files, options)?,
+            (Some(base), Ok(files)) => reader.read_one(candidate, base, &files)?,
             (_, Err(reason)) => Err(reason),
             (None, Ok(_)) => Err(DropReason::UnrelatedHistories),
         });
         progress.advance(1);
     }
-    Ok(outcomes)
+    Ok(Read { outcomes, notes: reader.notes })
 }
 
-/// The filters that look at paths and modes alone.
-fn select(changes: Vec<Change>, options: &CurateOptions) -> Result<Vec<FileChange>, DropReason> {
-    let is_file =
-        |side: &Option<(u32, ObjectId)>| side.is_none_or(|(mode, _)| mode & 0o170_000 == 0o100_000);
-    let id = |side: Option<(u32, ObjectId)>| side.map(|(_, id)| id);
-    // A changed executable bit is no changed text.
-    let mode_only = |change: &Change| {
-        is_file(&change.old) && is_file(&change.new) && id(change.old) == id(change.new)
-    };
-    let changes: Vec<Change> = changes.into_iter().filter(|change| !mode_only(change)).collect();
-    if changes.is_empty() {
-        return Err(DropReason::EmptyChange);
-    }
-    if changes.len() > options.filters.max_files {
-        return Err(DropReason::TooManyFiles);
-    }
-    let mut files = Vec::with_capacity(changes.len());
-    for change in &changes {
-        let path = std::str::from_utf8(&change.path).ok().filter(|path| is_plain_path(path));
-        let path = path.ok_or(DropReason::UnusualPath)?.to_owned();
-        files.push(FileChange { path, old: id(change.old), new: id(change.new) });
-    }
-    if !changes.iter().all(|change| is_file(&change.old) && is_file(&change.new)) {
-        return Err(DropReason::SpecialFile);
-    }
-    if files.iter().all(|file| is_lock_file(&file.path)) {
-        return Err(DropReason::LockFilesOnly);
-    }
-    if !files.iter().any(|file| is_programming_file(&file.path)) {
-        return Err(DropReason::NoProgrammingFile);
-    }
-    if !files.iter().any(|file| is_programming_file(&file.path) && !is_test_file(&file.path)) {
-        return Err(DropReason::TestsOnly);
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+/// Reads candidates one by one.
+struct Reader<'a> {
+    objects: Objects,
+    scout: Scout,
+    licences: Licences,
+    options: &'a CurateOptions,
+    judges: &'a Judges<'a>,
+    notes: Notes,
 }
 
-/// Reads the texts of one candidate, filters by them, adds related files.
-fn read_one(
-    objects: &mut Objects,
-    candidate: &Candidate,
-    base: ObjectId,
-    files: &[FileChange],
-    options: &CurateOptions,
-) -> Result<Outcome, DataError> {
-    let texts = match read_texts(objects, files, options)? {
-        Ok(texts) => texts,
-        Err(reason) => return Ok(Err(reason)),
-    };
-    let mut seed = candidate.seed.clone();
-    let mut changed_lines = 0;
-    for (file, (old, new)) in files.iter().zip(&texts) {
-        let (before, after) = (old.as_deref().unwrap_or(""), new.as_deref().unwrap_or(""));
-        if before == after {
-            // An empty file that comes or goes: no text changes.
-            continue;
-        }
-        changed_lines += size::changed_lines(before, after);
-        if old.is_some() {
-            let (path, text) = (file.path.clone(), before.to_owned());
-            seed.files.push(ContextFile { path, role: FileRole::Edit, text });
-        }
-        seed.oracle.insert(file.path.clone(), after.to_owned());
-    }
-    if seed.oracle.is_empty() {
-        return Ok(Err(DropReason::EmptyChange));
-    }
-    if changed_lines > options.filters.max_changed_lines {
-        return Ok(Err(DropReason::TooLarge));
-    }
-    let all = files.iter().zip(&texts).map(|(file, (old, new))| {
-        (file.path.as_str(), old.as_deref().unwrap_or(""), new.as_deref().unwrap_or(""))
-    });
-    if version::all_version_bumps(all) {
-        return Ok(Err(DropReason::VersionBumpOnly));
-    }
-    if options.context.max_files > 0 {
-        let Some(Some(commit)) = objects.commits(&[base])?.pop() else {
+impl Reader<'_> {
+    /// Reads the texts of one candidate, filters by them, adds related files, checks the whole.
+    fn read_one(
+        &mut self,
+        candidate: &Candidate,
+        base: ObjectId,
+        files: &[FileChange],
+    ) -> Result<Outcome, DataError> {
+        let commits = self.objects.commits(&[base, candidate.head])?;
+        let [Some(old), Some(new)] = &commits[..] else {
             return Ok(Err(DropReason::MissingCommit));
         };
-        let changed: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
+        let licences = self.licences.of_tree(&mut self.objects, old.tree)?;
+        if let Some(allowed) = &self.options.filters.licences
+            && !licence::is_allowed(&licences, allowed)
+        {
+            return Ok(Err(DropReason::Licence));
+        }
+        let texts = match read_texts(&mut self.objects, files, &self.options.filters)? {
+            Ok(texts) => texts,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let changed: Vec<ChangedFile<'_>> = sides(files, &texts).collect();
+        if let Some(reason) = verdict::judge_texts(&changed, &self.options.filters) {
+            return Ok(Err(reason));
+        }
+        self.note(files, &texts);
+        let mut seed = candidate.seed.clone();
+        (seed.files, seed.oracle) = context_and_oracle(files, &texts);
+        let paths: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
         let issue = seed.issue_text();
-        let related =
-            related_files(objects, commit.tree, &changed, &seed.files, &issue, options.context)?;
+        let surroundings = Surroundings {
+            root: old.tree,
+            issue: &issue,
+            title: &seed.title,
+            body: &seed.body,
+            changed: &paths,
+            edited: &seed.files,
+        };
+        let related = self.scout.related(
+            &mut self.objects,
+            &surroundings,
+            self.options.context,
+            self.judges.relevant,
+        )?;
         seed.files.extend(related);
+        seed.base_commit = base.to_string();
+        seed.head_commit = candidate.head.to_string();
+        if !round_trips(&mut self.objects, &seed, old.tree, new.tree, &paths)? {
+            return Ok(Err(DropReason::RoundTrip));
+        }
+        if case_collisions(&mut self.objects, new.tree, &paths)? {
+            count(&mut self.notes, Note::CaseCollision);
+        }
+        debug_assert_eq!(seed.validate(), Ok(()), "a curated seed keeps the schema's invariants");
+        Ok(Ok(Kept { seed, licences }))
     }
-    seed.base_commit = base.to_string();
-    seed.head_commit = candidate.head.to_string();
-    debug_assert_eq!(seed.validate(), Ok(()), "a curated seed keeps the schema's invariants");
-    Ok(Ok(seed))
-}
 
-type Texts = Vec<(Option<String>, Option<String>)>;
-
-/// Old and new text of every file, after the filters that look at sizes and bytes.
-fn read_texts(
-    objects: &mut Objects,
-    files: &[FileChange],
-    options: &CurateOptions,
-) -> Result<Result<Texts, DropReason>, DataError> {
-    let ids: Vec<ObjectId> = files.iter().flat_map(|file| [file.old, file.new]).flatten().collect();
-    let mut infos = objects.info(&ids)?.into_iter();
-    let (mut old_bytes, mut new_bytes) = (0_u64, 0_u64);
-    for file in files {
-        for (side, total) in [(file.old, &mut old_bytes), (file.new, &mut new_bytes)] {
-            if side.is_some() {
-                match infos.next().flatten() {
-                    Some((ObjectKind::Blob, bytes)) => *total = total.saturating_add(bytes),
-                    _ => return Ok(Err(DropReason::MissingObject)),
-                }
+    fn note(&mut self, files: &[FileChange], texts: &Texts) {
+        let empty = |side: &Option<String>| side.as_deref() == Some("");
+        let crlf = |side: &Option<String>| side.as_deref().is_some_and(|t| t.contains("\r\n"));
+        let any = |test: &dyn Fn(&(Option<String>, Option<String>)) -> bool| texts.iter().any(test);
+        for (note, holds) in [
+            (Note::Rename, moved(texts)),
+            (Note::ModeChange, files.iter().any(|file| file.mode_changes)),
+            (Note::Addition, any(&|(old, _)| old.is_none())),
+            (Note::Deletion, any(&|(_, new)| new.is_none())),
+            (
+                Note::EmptyFile,
+                any(&|(old, new)| (old.is_none() && empty(new)) || (new.is_none() && empty(old))),
+            ),
+            (Note::CarriageReturn, any(&|(old, new)| crlf(old) || crlf(new))),
+        ] {
+            if holds {
+                count(&mut self.notes, note);
             }
         }
     }
-    if old_bytes.max(new_bytes) > options.filters.max_bytes {
-        return Ok(Err(DropReason::TooLarge));
+}
+
+/// Paths with both texts; a missing file is the empty text.
+fn sides<'a>(files: &'a [FileChange], texts: &'a Texts) -> impl Iterator<Item = ChangedFile<'a>> {
+    files.iter().zip(texts).map(|(file, (old, new))| ChangedFile {
+        path: &file.path,
+        old: old.as_deref().unwrap_or(""),
+        new: new.as_deref().unwrap_or(""),
+    })
+}
+
+/// The edited files with their old texts, and the new texts.
+fn context_and_oracle(
+    files: &[FileChange],
+    texts: &Texts,
+) -> (Vec<ContextFile>, BTreeMap<String, String>) {
+    let mut context = Vec::new();
+    let mut oracle = BTreeMap::new();
+    for (side, (old, _)) in sides(files, texts).zip(texts) {
+        if side.old == side.new {
+            // An empty file that comes or goes: no text changes.
+            continue;
+        }
+        if old.is_some() {
+            let (path, text) = (side.path.to_owned(), side.old.to_owned());
+            context.push(ContextFile { path, role: FileRole::Edit, text });
+        }
+        oracle.insert(side.path.to_owned(), side.new.to_owned());
     }
-    let mut contents = objects.read(&ids)?.into_iter();
-    let mut next = |side: Option<ObjectId>| match side {
-        None => Ok(None),
-        Some(_) => match contents.next().flatten() {
-            None => Err(DropReason::MissingObject),
-            Some((_, bytes)) => text_of(bytes).map(Some).map_err(|problem| match problem {
-                NotText::Binary => DropReason::BinaryFile,
-                NotText::NonUtf8 => DropReason::NonUtf8,
-            }),
-        },
-    };
-    Ok(files.iter().map(|file| Ok((next(file.old)?, next(file.new)?))).collect())
+    (context, oracle)
 }

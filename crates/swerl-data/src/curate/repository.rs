@@ -8,16 +8,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::change::{Candidate, Outcome, read_changes};
+use super::change::{Candidate, read_changes};
+use super::group::note_suspicions;
+use super::judges::Judges;
 use super::{CurateOptions, finish};
 use crate::error::DataError;
-use crate::filter::{DropReason, author, bug};
+use crate::filter::DropReason;
+use crate::filter::decontaminate::{is_fork, judge_place};
+use crate::filter::verdict::{Words, judge_words};
 use crate::git::Repository;
 use crate::git::graph::{CommitGraph, Marks};
 use crate::git::objects::{Commit, Objects};
 use crate::ids::{ObjectId, split_repository_name};
 use crate::link::closing_links;
 use crate::message::{MergeMessage, merge_message, squash_message};
+use crate::note::add_all;
 use crate::progress::Progress;
 use crate::report::CurateReport;
 use crate::seed::{IssueSource, IssueText, SEED_SCHEMA_VERSION, SeedExample};
@@ -61,7 +66,26 @@ pub fn curate_repository(
     options: &CurateOptions,
     progress: &dyn Progress,
 ) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
+    curate_repository_with(path, from, options, &Judges::default(), progress)
+}
+
+/// [`curate_repository`] with models that decide where the rules only guess.
+///
+/// # Errors
+/// As [`curate_repository`].
+///
+/// # Panics
+/// As [`curate_repository`].
+pub fn curate_repository_with(
+    path: impl AsRef<Path>,
+    from: &RepositoryOptions,
+    options: &CurateOptions,
+    judges: &Judges<'_>,
+    progress: &dyn Progress,
+) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
     let repository = Repository::open(path)?;
+    let suspicions = repository.suspicions()?;
+    repository.refuse_outside(&suspicions)?;
     let tip = repository.commit(&from.revision)?;
     let name = match &from.name {
         Some(name) if split_repository_name(name).is_none() => {
@@ -78,10 +102,13 @@ pub fn curate_repository(
         name: &name,
         repository: &repository,
         graph: &graph,
+        is_fork: is_fork(&graph.roots(), &options.filters),
         from,
         options,
+        judges,
     };
     let mut report = CurateReport { repositories: 1, ..CurateReport::default() };
+    note_suspicions(&suspicions, &mut report.notes);
     let mut candidates = Vec::new();
     progress.start(line.len() as u64, "reading commits");
     for ids in line.chunks(1_024) {
@@ -100,16 +127,17 @@ pub fn curate_repository(
     }
     progress.finish();
     progress.start(candidates.len() as u64, "reading changes");
-    let outcomes: Vec<Outcome> = read_changes(&repository, &graph, &candidates, options, progress)?;
+    let read = read_changes(&repository, &graph, &candidates, options, judges, progress)?;
     progress.finish();
-    let mut seeds = Vec::new();
-    for outcome in outcomes {
+    add_all(&mut report.notes, &read.notes);
+    let mut kept = Vec::new();
+    for outcome in read.outcomes {
         match outcome {
-            Ok(seed) => seeds.push(seed),
+            Ok(seed) => kept.push(seed),
             Err(reason) => report.drop_one(reason),
         }
     }
-    Ok(finish(seeds, report))
+    Ok(finish(kept, report, options))
 }
 
 /// `owner/name` from the address of `origin`, else `local/<folder>`.
@@ -143,8 +171,10 @@ struct Reader<'a> {
     name: &'a str,
     repository: &'a Repository,
     graph: &'a CommitGraph,
+    is_fork: bool,
     from: &'a RepositoryOptions,
     options: &'a CurateOptions,
+    judges: &'a Judges<'a>,
 }
 
 impl Reader<'_> {
@@ -177,28 +207,37 @@ impl Reader<'_> {
             }
             _ => return Ok(Err(DropReason::Octopus)),
         };
-        Ok(self.judge_text(&message, &author).map(|()| Candidate {
+        Ok(self.judge_text(&message, commit, &author).map(|()| Candidate {
             seed: self.started(id, commit, message),
             base,
             head,
         }))
     }
 
-    fn judge_text(&self, message: &MergeMessage, author: &str) -> Result<(), DropReason> {
+    fn judge_text(
+        &self,
+        message: &MergeMessage,
+        commit: &Commit,
+        author: &str,
+    ) -> Result<(), DropReason> {
         let filters = &self.options.filters;
-        if filters.excludes(self.name) {
-            return Err(DropReason::ExcludedRepository);
+        let number = message.number.unwrap_or(0);
+        let merged_at = Some(Timestamp(commit.committed));
+        if let Some(reason) = judge_place(self.name, number, merged_at, filters) {
+            return Err(reason);
         }
-        if author::is_automated(author, false, &message.title, &message.body) {
-            return Err(DropReason::Bot);
+        if self.is_fork {
+            return Err(DropReason::ForkOfExcluded);
         }
-        if author::is_revert(&message.title) {
-            return Err(DropReason::Revert);
+        let (title, body) = (message.title.as_str(), message.body.as_str());
+        let words = Words { author, author_is_bot: false, title, body };
+        if let Some(reason) = judge_words(&words) {
+            return Err(reason);
         }
-        if message.title.is_empty() && message.body.is_empty() {
+        if title.is_empty() && body.is_empty() {
             return Err(DropReason::NoIssueText);
         }
-        if filters.require_bug && !bug::reports_bug(&message.title, &message.body, &[]) {
+        if filters.require_bug && !self.judges.reports_bug(title, body, &[]) {
             return Err(DropReason::NotABug);
         }
         Ok(())

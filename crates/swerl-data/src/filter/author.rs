@@ -1,8 +1,9 @@
-//! Changes that programs propose, by account and by word, and changes that take one back.
+//! Changes that programs propose, by account and by word.
 //!
 //! The words are those of the SWE-RL paper: `[bot]`, `dependabot`, `renovate`, `bump`,
 //! `automerge` in title, description or user name. Unlike there a word must start at a word's
-//! start ("plumbum pump" is no "bump"), and words inside HTML comments do not count.
+//! start ("plumbum pump" is no "bump"), "bump" must raise something, "renovate" stand alone, and
+//! words inside HTML comments do not count.
 
 const WORDS: [&str; 5] = ["[bot]", "dependabot", "renovate", "bump", "automerge"];
 
@@ -29,30 +30,48 @@ const ACCOUNTS: [&str; 14] = [
 /// `author` is an account name, or `Name <address>` of a commit.
 #[must_use]
 pub fn is_automated(author: &str, author_is_bot: bool, title: &str, body: &str) -> bool {
-    let account = author.to_ascii_lowercase();
-    let name = account.split(" <").next().unwrap_or("");
-    author_is_bot
-        || ACCOUNTS.contains(&name)
-        || name.ends_with("-bot")
-        || name.ends_with("_bot")
-        || [account.as_str(), title, body].iter().any(|text| has_word(text))
+    is_bot_account(author, author_is_bot)
+        || [author.to_ascii_lowercase().as_str(), title, body].iter().any(|text| has_word(text))
 }
 
-/// Whether a title says that the change takes an earlier one back.
+/// Whether an account, or the `Name <address>` of a commit, is that of a program by its type or
+/// its name alone.
 #[must_use]
-pub fn is_revert(title: &str) -> bool {
-    let lower = title.trim_start().to_ascii_lowercase();
-    ["revert ", "revert:", "reverts "].iter().any(|s| lower.starts_with(s))
+pub fn is_bot_account(author: &str, is_bot: bool) -> bool {
+    let account = author.to_ascii_lowercase();
+    let name = account.split(" <").next().unwrap_or("");
+    is_bot
+        || ACCOUNTS.contains(&name)
+        || name.ends_with("[bot]")
+        || name.ends_with("-bot")
+        || name.ends_with("_bot")
 }
 
 fn has_word(text: &str) -> bool {
     let lower = without_comments(text).to_lowercase();
-    WORDS.iter().any(|word| {
-        lower.match_indices(word).any(|(at, _)| {
-            let before = lower[..at].chars().next_back();
-            word.starts_with('[') || !before.is_some_and(char::is_alphanumeric)
+    lower.lines().any(|line| {
+        WORDS.iter().any(|word| {
+            line.match_indices(word).any(|(at, _)| {
+                let starts = !line[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+                let rest = &line[at + word.len()..];
+                match *word {
+                    "[bot]" => true,
+                    "bump" => starts && is_bump(&line[..at], rest),
+                    // "renovated" is a verb.
+                    "renovate" => starts && !rest.starts_with(char::is_alphanumeric),
+                    _ => starts,
+                }
+            })
         })
     })
+}
+
+/// Whether "bump" raises a version: it opens the line, up to a `type(scope):` or `[tag]`, or a
+/// number comes later. "Normals of bump mapping" are something else.
+fn is_bump(before: &str, rest: &str) -> bool {
+    let before = before.trim();
+    let opens = before.is_empty() || before.ends_with([':', ']', '-', '*']);
+    opens || rest.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn without_comments(text: &str) -> String {
@@ -68,7 +87,7 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_automated, is_revert};
+    use super::is_automated;
 
     #[track_caller]
     fn check(expected: bool, author: &str, title: &str, body: &str) {
@@ -83,17 +102,13 @@ mod tests {
         check(true, "ann", "Update", "Automerge: enabled");
         check(true, "Dependabot <x@y>", "Update", "");
         check(true, "pyup-bot", "Update", "");
+        check(true, "ann", "chore(deps): bump left-pad", "");
+        check(true, "ann", "Update", "This will bump x to 2.0");
         check(false, "ann", "Fix plumbump", "");
+        check(false, "ann", "Fix normals of bump mapping", "");
+        check(false, "ann", "Fix the renovated room", "");
         check(false, "abbot", "Fix robots.txt", "");
         check(false, "ann", "Fix", "<!-- bump the version -->");
         assert!(is_automated("ann", true, "Fix", ""));
-    }
-
-    #[test]
-    fn reverts() {
-        assert!(is_revert("Revert \"Fix it\"") && is_revert("revert: fix it"));
-        assert!(
-            !is_revert("Fix revert of settings") && !is_revert("Reverting fails on empty lists")
-        );
     }
 }

@@ -142,9 +142,47 @@ impl CommitGraph {
         line.map(|number| self.ids[number as usize])
     }
 
+    /// The commits without parents, newest first: where histories begin, or a shallow clone ends.
+    #[must_use]
+    pub fn roots(&self) -> Vec<ObjectId> {
+        let numbers = (0..narrow(self.ids.len())).filter(|&n| self.parent_numbers(n).is_empty());
+        numbers.map(|number| self.ids[number as usize]).collect()
+    }
+
     fn parent_numbers(&self, number: u32) -> &[u32] {
         let at = number as usize;
         &self.parents[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+
+    /// The commits of `tip` that `base` does not have, newest first, `most` of them at most; empty
+    /// if one of the two is not in the graph.
+    #[must_use]
+    pub fn between(
+        &self,
+        base: ObjectId,
+        tip: ObjectId,
+        most: usize,
+        marks: &mut Marks,
+    ) -> Vec<ObjectId> {
+        let (Some(&base), Some(&tip)) = (self.numbers.get(&base), self.numbers.get(&tip)) else {
+            return Vec::new();
+        };
+        marks.clear(self.ids.len());
+        marks.add(tip, FIRST);
+        marks.add(base, STALE);
+        let mut found = Vec::new();
+        while marks.live > 0 && found.len() < most {
+            let Some(Reverse(commit)) = marks.heap.pop() else { break };
+            let flags = marks.flags[commit as usize] & !QUEUED;
+            if flags & STALE == 0 {
+                marks.live -= 1;
+                found.push(self.ids[commit as usize]);
+            }
+            for &parent in self.parent_numbers(commit) {
+                marks.add(parent, flags);
+            }
+        }
+        found
     }
 
     /// All best common ancestors of two commits: common ancestors that no other common ancestor

@@ -11,6 +11,10 @@ use crate::ids::ObjectId;
 
 /// Requests sent before their answers are read: few enough to fit any pipe's buffer.
 const IN_FLIGHT: usize = 64;
+/// Larger commits are taken for missing, in bytes: messages are short.
+const LARGEST_COMMIT: u64 = 1 << 20;
+/// Larger folders are taken for missing, in bytes.
+const LARGEST_TREE: u64 = 64 << 20;
 /// Bytes of trees kept in memory.
 const CACHE_LIMIT: usize = 32 << 20;
 
@@ -114,6 +118,15 @@ impl Objects {
     /// # Errors
     /// If git fails.
     pub fn read(&mut self, ids: &[ObjectId]) -> Result<Vec<Option<Object>>, DataError> {
+        self.read_up_to(ids, u64::MAX)
+    }
+
+    /// [`Self::read`] that passes over larger contents without keeping them.
+    fn read_up_to(
+        &mut self,
+        ids: &[ObjectId],
+        largest: u64,
+    ) -> Result<Vec<Option<Object>>, DataError> {
         let mut found = Vec::with_capacity(ids.len());
         for batch in ids.chunks(IN_FLIGHT) {
             self.contents.write(&request(batch))?;
@@ -122,6 +135,13 @@ impl Objects {
                     found.push(None);
                     continue;
                 };
+                if size > largest {
+                    let out = &mut self.contents.out;
+                    let passed = std::io::copy(&mut out.take(size + 1), &mut std::io::sink());
+                    passed.map_err(|source| self.contents.pipe_error(source))?;
+                    found.push(None);
+                    continue;
+                }
                 let size = usize::try_from(size).unwrap_or(usize::MAX);
                 let mut bytes = vec![0; size];
                 let mut end = [0];
@@ -139,7 +159,7 @@ impl Objects {
     /// # Errors
     /// If git fails.
     pub fn commits(&mut self, ids: &[ObjectId]) -> Result<Vec<Option<Commit>>, DataError> {
-        let objects = self.read(ids)?;
+        let objects = self.read_up_to(ids, LARGEST_COMMIT)?;
         Ok(objects
             .into_iter()
             .map(|object| match object {
@@ -158,7 +178,8 @@ impl Objects {
         if let Some(tree) = self.trees.get(&id) {
             return Ok(Some(Arc::clone(tree)));
         }
-        let Some(Some((ObjectKind::Tree, bytes))) = self.read(&[id])?.pop() else {
+        let Some(Some((ObjectKind::Tree, bytes))) = self.read_up_to(&[id], LARGEST_TREE)?.pop()
+        else {
             return Ok(None);
         };
         let Some(entries) = parse_tree(&bytes, id.as_bytes().len()) else { return Ok(None) };

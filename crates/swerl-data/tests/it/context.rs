@@ -49,11 +49,12 @@ const TREE: [(&str, &str); 8] = [
 
 #[test]
 fn order_of_choice() {
-    let many = ContextOptions { max_files: 9, max_bytes: 10_000 };
+    let many = ContextOptions { max_files: 9, max_tokens: 10_000 };
+    // Named, and sharing words with the issue; imported and near; imported; near.
     let expected = [
+        "src/web/named.js",
         "src/pkg/b.py",
         "src/pkg/sub/deep.py",
-        "src/web/named.js",
         "src/pkg/a.py",
         "src/pkg/zzz.py",
     ];
@@ -62,7 +63,7 @@ fn order_of_choice() {
 
 #[test]
 fn limits_hold() {
-    let limits = |max_files, max_bytes| ContextOptions { max_files, max_bytes };
+    let limits = |max_files, max_tokens| ContextOptions { max_files, max_tokens };
     check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(0, 10_000), &[]);
     check(
         &TREE,
@@ -72,9 +73,9 @@ fn limits_hold() {
         &["src/pkg/b.py", "src/pkg/sub/deep.py"],
     );
     check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(9, 0), &[]);
-    // 2 + 5 bytes are taken, a.py fits, zzz.py does not.
+    // Of 9 tokens three files take 6; the 5 of zzz.py do not fit.
     let expected = ["src/pkg/b.py", "src/pkg/sub/deep.py", "src/pkg/a.py"];
-    check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(9, 12), &expected);
+    check(&TREE, "src/pkg/edited.py", "Fix (#1)", limits(9, 9), &expected);
 }
 
 #[track_caller]

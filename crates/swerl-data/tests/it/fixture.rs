@@ -147,6 +147,22 @@ pub(crate) fn issue(
     event(id, "IssuesEvent", at, &json!({"action": "opened", "issue": issue}))
 }
 
+/// A comment on an issue, as the event `created`, `edited` or `deleted`.
+pub(crate) fn comment(
+    id: u64,
+    at: &str,
+    number: u64,
+    (comment, action): (u64, &str),
+    user: &Value,
+    body: &str,
+) -> Value {
+    let mut wrapped = issue(id, at, number, "Wrong total", "It is one too many.", &["bug"]);
+    wrapped["type"] = json!("IssueCommentEvent");
+    wrapped["payload"]["action"] = json!(action);
+    wrapped["payload"]["comment"] = json!({"id": comment, "user": user, "body": body});
+    wrapped
+}
+
 /// A pull request, for [`pull_events`].
 #[derive(Clone)]
 pub(crate) struct Pull {

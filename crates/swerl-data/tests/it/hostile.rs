@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use swerl_data::{CurateOptions, DropReason, NoProgress, RepositoryOptions, curate_repository};
+use swerl_data::{
+    CurateOptions, CurateReport, DataError, DropReason, NoProgress, Note, RepositoryOptions,
+    curate_repository,
+};
 
 use crate::fixture::TestRepo;
 
-fn dropped(repo: &TestRepo) -> (usize, BTreeMap<DropReason, u64>) {
+fn report(repo: &TestRepo) -> CurateReport {
     let from =
         RepositoryOptions { name: Some("acme/tool".to_owned()), ..RepositoryOptions::default() };
     let (seeds, report) =
         curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress).unwrap();
-    assert!(report.adds_up());
-    (seeds.len(), report.dropped)
+    assert!(report.adds_up() && report.kept == seeds.len() as u64);
+    report
+}
+
+fn dropped(repo: &TestRepo) -> (u64, BTreeMap<DropReason, u64>) {
+    let report = report(repo);
+    (report.kept, report.dropped)
 }
 
 fn start() -> TestRepo {
@@ -80,9 +88,58 @@ fn configured_commands_do_not_run() {
     fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..])))
         .unwrap();
     let _ = fs::remove_file(&marker);
-    let (kept, dropped) = dropped(&repo);
-    assert_eq!((kept, dropped[&DropReason::MissingObject]), (0, 1));
+    let report = report(&repo);
+    assert_eq!((report.kept, report.dropped[&DropReason::MissingObject]), (0, 1));
+    assert_eq!((report.notes[&Note::ConfiguredCommand], report.notes[&Note::Hook]), (1, 1));
     assert!(!marker.exists(), "a command of the repository's configuration ran");
+}
+
+#[track_caller]
+fn refused(repo: &TestRepo, what: &str) {
+    let from = RepositoryOptions::default();
+    let result = curate_repository(repo.path(), &from, &CurateOptions::default(), &NoProgress);
+    let error = result.unwrap_err();
+    assert!(matches!(error, DataError::ReachesOutside { .. }), "{error}");
+    assert!(error.to_string().contains(what) && !error.to_string().contains('\n'), "{error}");
+}
+
+#[test]
+fn objects_and_settings_from_outside_are_refused() {
+    let secret = start();
+    let repo = start();
+    repo.write("a.py", "a = 1\n");
+    repo.commit("Fix it (#2)");
+    let alternates = repo.path().join(".git/objects/info/alternates");
+    fs::create_dir_all(alternates.parent().unwrap()).unwrap();
+    fs::write(&alternates, format!("{}/.git/objects\n", secret.path().display())).unwrap();
+    refused(&repo, "alternates");
+    fs::remove_file(&alternates).unwrap();
+    repo.git(&["config", "include.path", "/etc/passwd"]);
+    refused(&repo, "include.path");
+    let config = repo.path().join(".git/config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("[include]", "[includeIf \"gitdir:/\"]")).unwrap();
+    refused(&repo, "includeif.");
+    fs::write(&config, text.replace("path = /etc/passwd", "")).unwrap();
+    assert_eq!(report(&repo).kept, 1);
+    let pack = repo.path().join(".git/objects/pack/pack-1.pack");
+    fs::create_dir_all(pack.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", pack).unwrap();
+    refused(&repo, "symbolic link");
+}
+
+#[test]
+fn paths_into_the_git_folder() {
+    let repo = start();
+    let blob = repo.git_with(&["hash-object", "-w", "--stdin"], b"x\n");
+    let hooks = repo.git_with(&["mktree"], format!("100644 blob {blob}\thook.py\n").as_bytes());
+    let old = repo.git(&["rev-parse", "HEAD:a.py"]);
+    let entries = format!("100644 blob {old}\ta.py\n040000 tree {hooks}\t.GIT\n");
+    let root = repo.git_with(&["mktree"], entries.as_bytes());
+    let commit = repo.git(&["commit-tree", &root, "-p", "HEAD", "-m", "Fix it (#2)"]);
+    repo.git(&["update-ref", "HEAD", &commit]);
+    let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::UnusualPath, 1)]);
+    assert_eq!(dropped(&repo), (0, expected));
 }
 
 #[test]
@@ -90,7 +147,7 @@ fn links_out_of_the_tree() {
     let repo = start();
     repo.write("a.py", "a = 1\n");
     std::os::unix::fs::symlink("/etc/passwd", repo.path().join("link.py")).unwrap();
-    check(DropReason::SpecialFile, &repo);
+    check(DropReason::SymbolicLink, &repo);
 }
 
 #[test]
@@ -115,7 +172,7 @@ fn submodules() {
     repo.git(&["add", "--all"]);
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},sub")]);
     repo.git(&["commit", "--quiet", "-m", "Fix it (#2)"]);
-    let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::SpecialFile, 1)]);
+    let expected = BTreeMap::from([(DropReason::DirectCommit, 1), (DropReason::Submodule, 1)]);
     assert_eq!(dropped(&repo), (0, expected));
 }
 
@@ -142,8 +199,12 @@ fn paths_that_are_no_text() {
 #[test]
 fn huge_contents_are_not_read() {
     let repo = start();
-    repo.write("a.py", vec![b'x'; 4 << 20]);
+    repo.write("a.py", vec![b'x'; 100 << 20]);
     check(DropReason::TooLarge, &repo);
+    // Nor as a related file, nor compared with the issue.
+    repo.write("b.py", "b = 1\n");
+    repo.commit("Fix b beside a.py (#3)");
+    assert_eq!(dropped(&repo).0, 1);
 }
 
 #[test]
@@ -151,7 +212,8 @@ fn paths_that_differ_in_case_only() {
     let repo = start();
     repo.write("A.py", "A = 1\n").write("a.py", "a = 1\n");
     repo.commit("Fix it (#2)");
-    assert_eq!(dropped(&repo).0, 1);
+    let report = report(&repo);
+    assert_eq!((report.kept, report.notes[&Note::CaseCollision]), (1, 1));
 }
 
 #[test]

@@ -5,14 +5,20 @@
 #![allow(clippy::unwrap_used)]
 
 mod bugs;
+mod card;
 mod context;
 mod drops;
 mod events;
 mod fixture;
 mod hostile;
+mod interop;
 mod jsonl;
+mod linked;
 mod links;
 mod merge_base;
+mod precision;
+mod relevant;
 mod repository;
 mod split;
+mod trust;
 mod world;

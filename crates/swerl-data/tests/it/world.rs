@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use swerl_data::{
-    CurateOptions, CurateReport, DataError, NoProgress, RepositoryFolder, SeedExample,
-    curate_events,
+    CurateOptions, CurateReport, DataError, Judges, NoProgress, RepositoryFolder, SeedExample,
+    curate_events_with,
 };
 use tempfile::TempDir;
 
@@ -72,10 +72,18 @@ impl World {
     }
 
     pub(crate) fn curate(&self) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
+        self.curate_by(&CurateOptions::default(), &Judges::default())
+    }
+
+    pub(crate) fn curate_by(
+        &self,
+        options: &CurateOptions,
+        judges: &Judges<'_>,
+    ) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
         write_events(&self.folder("events/2020-01-01-0.json.gz"), &self.events);
         let clones = RepositoryFolder::new(self.folder("clones"));
         let result =
-            curate_events(self.folder("events"), &clones, &CurateOptions::default(), &NoProgress);
+            curate_events_with(self.folder("events"), &clones, options, judges, &NoProgress);
         if let Ok((seeds, report)) = &result {
             assert!(report.adds_up(), "{report}");
             assert_eq!(report.kept, seeds.len() as u64);

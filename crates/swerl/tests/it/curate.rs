@@ -101,3 +101,88 @@ fn no_seed_is_a_failure() {
     assert!(ran.stdout.contains("too_many_files"), "{}", ran.stdout);
     assert_eq!(names(dir.path()), ["repo"]);
 }
+
+/// `curate repo` into `seeds.jsonl` with these options besides.
+fn seeds(path: &Path, options: &[&str]) -> crate::run::Ran {
+    let mut args = vec!["curate", "repo", "repo", "--name", "o/r", "--out", "seeds.jsonl"];
+    args.extend(options);
+    swerl(path, &args)
+}
+
+#[test]
+fn inspect_shows_a_seed() {
+    let dir = tempdir().unwrap();
+    let path = dir.path();
+    repository(&path.join("repo"));
+    assert_eq!(seeds(path, &["--card", "card"]).code, Some(0));
+    let card = fs::read_to_string(path.join("card/data-card.md")).unwrap();
+    assert!(card.contains("| seeds | 2 |") && card.contains("# Data card: seeds.jsonl"), "{card}");
+    let inspect = |seed: &str, colour: &str| {
+        swerl(path, &["curate", "inspect", seed, "--seeds", "seeds.jsonl", "--color", colour])
+    };
+    let plain = inspect("o/r#2", "auto");
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    for part in ["o/r#2", "Fix the bug that f subtracts", "-    return x - 1\n+    return x + 1\n"]
+    {
+        assert!(plain.stdout.contains(part), "{part} is not in\n{}", plain.stdout);
+    }
+    assert!(!plain.stdout.contains('\u{1b}'));
+    let coloured = inspect("1", "always").stdout;
+    assert!(coloured.contains("\u{1b}[32m+    return x + 1\u{1b}[0m\n"), "{coloured:?}");
+    fails(&inspect("o/r#9", "never"), 1, &["seeds.jsonl: no seed 'o/r#9'", "o/r#2"]);
+    fails(&inspect("0", "never"), 1, &["no seed '0'"]);
+}
+
+#[test]
+fn rows_go_out_and_come_back() {
+    let dir = tempdir().unwrap();
+    let path = dir.path();
+    repository(&path.join("repo"));
+    assert_eq!(seeds(path, &[]).code, Some(0));
+    let export = |format: &str| {
+        let ran = swerl(path, &["curate", "export", "seeds.jsonl", "--format", format]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let rows = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+        (rows.collect::<Vec<Value>>(), ran.stdout)
+    };
+    let (rows, _) = export("trl");
+    let question = rows[0]["prompt"][1]["content"].as_str().unwrap();
+    assert!(question.contains("--- BEGIN ISSUE ---\nFix the bug that f subtracts\n"), "{question}");
+    assert!(question.contains("### a.py\ndef f(x):\n    return x - 1\n"), "{question}");
+    let (rows, _) = export("verl");
+    assert_eq!(rows[1]["extra_info"]["index"], 1);
+    let (rows, text) = export("swe-bench");
+    assert_eq!(rows[0]["instance_id"], "o__r-2");
+    fs::write(path.join("rows.jsonl"), text).unwrap();
+    fs::create_dir(path.join("o")).unwrap();
+    fs::rename(path.join("repo"), path.join("o/r")).unwrap();
+    let import = |format: &str, out: &str| {
+        let args = ["curate", "import", "rows.jsonl", "--format", format, "--repos", "."];
+        swerl(path, &[&args[..], &["--out", out]].concat())
+    };
+    let ran = import("swe-bench", "back.jsonl");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let (old, new) = ("seeds.jsonl", "back.jsonl");
+    let read = |name: &str| swerl::data::read_seeds(path.join(name)).unwrap();
+    let oracles = |name: &str| read(name).into_iter().map(|s| s.oracle).collect::<Vec<_>>();
+    assert_eq!(oracles(new), oracles(old));
+    fails(&import("r2e-gym", "x.jsonl"), 1, &["rows.jsonl:1: not an instance", "repo_name"]);
+    assert_eq!(import("other", "x.jsonl").code, Some(2));
+}
+
+#[test]
+fn filters_of_the_command_line() {
+    let dir = tempdir().unwrap();
+    let path = dir.path();
+    repository(&path.join("repo"));
+    fs::write(path.join("ids.txt"), "o__r-2\n").unwrap();
+    let ran = seeds(path, &["--exclude-instances", "ids.txt"]);
+    assert!(ran.stdout.contains("1  dropped: excluded_instance"), "{}", ran.stdout);
+    let none = "no pull request gave a seed";
+    fails(&seeds(path, &["--merged-before", "2020-01-02"]), 1, &[none]);
+    fails(&seeds(path, &["--licences", "permissive,GPL-3.0"]), 1, &[none]);
+    assert_eq!(seeds(path, &["--licences", "NONE"]).code, Some(0));
+    fails(&seeds(path, &["--merged-before", "soon"]), 1, &["--merged-before soon", "moment"]);
+    fails(&seeds(path, &["--near-duplicates", "-1"]), 1, &["not below 0"]);
+    fails(&seeds(path, &["--exclude-instances", "none.txt"]), 1, &["cannot read none.txt"]);
+}
