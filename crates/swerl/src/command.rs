@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod curate;
+mod rollouts;
 mod score;
 
 use anyhow::Result;
@@ -15,5 +16,6 @@ pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
     match cli.command {
         Command::Curate(args) => curate::run(args, cli.quiet, interrupt),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
+        Command::Rollouts(command) => rollouts::run(&command, interrupt),
     }
 }

@@ -45,6 +45,7 @@ fn prompts() -> Vec<Prompt> {
         id: (*text).to_owned(),
         text: (*text).to_owned(),
         ids: Bytes.encode(text),
+        messages: Vec::new(),
         files: Vec::new(),
         skipped: Vec::new(),
         over_budget: false,

@@ -2,5 +2,6 @@
 
 mod command_line;
 mod curate;
+mod rollouts;
 mod run;
 mod score;
