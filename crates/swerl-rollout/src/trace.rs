@@ -40,6 +40,7 @@ pub const TRACE_VERSION: u32 = 1;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // Completions are most of a trace, and one is held at a time.
 pub enum TraceRecord {
     /// A prompt of a step.
     Prompt(PromptRecord),

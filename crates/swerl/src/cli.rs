@@ -140,8 +140,8 @@ pub(crate) struct RolloutDiffArgs {
     #[command(flatten)]
     pub(crate) choice: RolloutChoice,
     /// Two samples of the prompt [default: the best and the worst]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 2)]
-    pub(crate) samples: Vec<u64>,
+    #[arg(long, value_name = "A,B", value_parser = two_numbers)]
+    pub(crate) samples: Option<(u64, u64)>,
     /// Another trace, to compare sample by sample.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["step", "prompt", "id", "samples"])]
     pub(crate) against: Option<PathBuf>,
@@ -244,4 +244,10 @@ pub(crate) struct ScoreArgs {
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Two numbers with a comma between them.
+fn two_numbers(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once(',').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    numbers.ok_or_else(|| "two numbers of samples are needed, such as 0,3".to_owned())
 }

@@ -240,8 +240,7 @@ fn an_engine_that_never_comes_up_is_named() {
         257,
         None,
     )
-    .err()
-    .expect("nobody is there")
+    .expect_err("nobody is there")
     .to_string();
     assert!(error.contains(&url) && error.contains("is up failed"), "{error}");
 }

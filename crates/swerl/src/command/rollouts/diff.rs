@@ -46,9 +46,9 @@ fn samples(args: &RolloutDiffArgs, out: &mut Output) -> Result<()> {
     if group.is_empty() {
         bail!("{trace}: no such prompt");
     }
-    let (a, b) = match &args.samples[..] {
-        [a, b] => (find(&group, *a, &args.trace)?, find(&group, *b, &args.trace)?),
-        _ => {
+    let (a, b) = match args.samples {
+        Some((a, b)) => (find(&group, a, &args.trace)?, find(&group, b, &args.trace)?),
+        None => {
             let mut judged: Vec<&Completion> =
                 group.iter().filter(|completion| completion.reward.is_some()).collect();
             judged.sort_by(|a, b| b.reward.unwrap_or(0.0).total_cmp(&a.reward.unwrap_or(0.0)));

@@ -19,6 +19,7 @@ const VERSION: u32 = 1;
 /// One line.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // Completions are most of a trace, and one is held at a time.
 pub(super) enum Record {
     /// A prompt of a step.
     Prompt(Prompt),
@@ -30,7 +31,6 @@ pub(super) enum Record {
 #[derive(Debug, Deserialize)]
 pub(super) struct Prompt {
     pub(super) step: u64,
-    pub(super) prompt: u64,
     pub(super) id: String,
     pub(super) text: String,
     pub(super) ids: Vec<u32>,
