@@ -21,6 +21,7 @@ use swerl_reward::{Score, Scorer, Target};
 use crate::codec::TextCodec;
 use crate::completion::Completion;
 use crate::error::{CollectError, SampleError};
+use crate::external::ExternalReward;
 use crate::noise::{NoiseKey, Stream};
 use crate::observer::RolloutObserver;
 use crate::prompt::{Prompt, PromptBuilder};
@@ -66,12 +67,30 @@ pub struct ScoredGroup {
     pub completions: Vec<Completion>,
     /// The score of each completion.
     pub scores: Vec<Score>,
-    /// What the trainer is told: the scores' rewards, `None` for aborted completions, permuted
-    /// when [`RewardControl`] says so.
+    /// What an external reward said of each completion, where one is asked; `None` for those that it
+    /// could not judge.
+    pub external: Option<Vec<Option<f64>>>,
+    /// What the trainer is told: the external rewards, else the scores' rewards, `None` for aborted
+    /// completions, permuted when [`RewardControl`] says so.
     pub rewards: Vec<Option<f64>>,
 }
 
 impl ScoredGroup {
+    /// What a completion earned, before any permutation; `None` where it was not judged.
+    ///
+    /// # Panics
+    /// If there is no such completion.
+    #[must_use]
+    pub fn earned(&self, sample: usize) -> Option<f64> {
+        if self.completions[sample].finish == Finish::Abort {
+            return None;
+        }
+        match &self.external {
+            Some(external) => external[sample],
+            None => Some(self.scores[sample].reward),
+        }
+    }
+
     /// The trainer's view.
     #[must_use]
     pub fn to_group(&self) -> Group {
@@ -95,6 +114,26 @@ pub fn collect<P: ?Sized, S: Sampler<P> + ?Sized, C: TextCodec>(
     builder: &PromptBuilder<C>,
     seeds: &[&SeedExample],
     settings: &CollectSettings,
+    step: u64,
+    observer: &mut dyn RolloutObserver,
+) -> Result<(Vec<ScoredGroup>, RolloutStats), CollectError> {
+    collect_judged(policy, sampler, builder, seeds, settings, None, step, observer)
+}
+
+/// [`collect`], with rewards from `external` in place of the scores', where there is one.
+///
+/// The scores are taken all the same: the statistics of format and similarity are theirs.
+///
+/// # Errors
+/// As [`collect`], and when the external reward fails.
+#[allow(clippy::too_many_arguments)] // Those of `collect`, and one.
+pub fn collect_judged<P: ?Sized, S: Sampler<P> + ?Sized, C: TextCodec>(
+    policy: &P,
+    sampler: &mut S,
+    builder: &PromptBuilder<C>,
+    seeds: &[&SeedExample],
+    settings: &CollectSettings,
+    external: Option<&mut ExternalReward>,
     step: u64,
     observer: &mut dyn RolloutObserver,
 ) -> Result<(Vec<ScoredGroup>, RolloutStats), CollectError> {
@@ -132,6 +171,15 @@ pub fn collect<P: ?Sized, S: Sampler<P> + ?Sized, C: TextCodec>(
     let sample_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let mut groups = score(seeds, prompts, completions);
+    if let Some(external) = external {
+        let rewards = external
+            .judge(step, seeds, &groups)
+            .map_err(|source| CollectError::Reward { step, source })?;
+        for (group, rewards) in groups.iter_mut().zip(rewards) {
+            group.external = Some(rewards);
+            group.rewards = (0..group.completions.len()).map(|i| group.earned(i)).collect();
+        }
+    }
     let score_s = start.elapsed().as_secs_f64();
     if settings.control == RewardControl::PermutedInGroup {
         for (index, group) in groups.iter_mut().enumerate() {
@@ -199,7 +247,7 @@ pub fn score(
                 (completion.finish != Finish::Abort).then_some(score.reward)
             };
             let rewards = completions.iter().zip(&scores).map(judged).collect();
-            ScoredGroup { prompt, completions, scores, rewards }
+            ScoredGroup { prompt, completions, scores, external: None, rewards }
         })
         .collect()
 }

@@ -15,6 +15,17 @@ pub struct Timings {
     pub decode_s: f64,
 }
 
+/// A run of tokens that one version of the weights sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionSpan {
+    /// The version, the number of optimizer steps before it.
+    pub version: u64,
+    /// Its first token, from 0.
+    pub start: usize,
+    /// One past its last token.
+    pub end: usize,
+}
+
 /// One continuation of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
@@ -28,8 +39,11 @@ pub struct Completion {
     pub text: String,
     /// Why it ended.
     pub finish: Finish,
-    /// Version of the weights that sampled it.
+    /// Version of the weights that sampled it; the oldest one where several did.
     pub weights_version: u64,
+    /// Who sampled which tokens, in order and without gaps, where the weights changed while it was
+    /// sampled. Empty: `weights_version` sampled all of it.
+    pub version_spans: Vec<VersionSpan>,
     /// Where the time went.
     pub timings: Timings,
 }
@@ -65,6 +79,7 @@ mod tests {
             text: "ab".into(),
             finish: Finish::Stop,
             weights_version: 3,
+            version_spans: Vec::new(),
             timings: Timings::default(),
         };
         let sequence = completion.to_sequence(&[1, 7, 2]);

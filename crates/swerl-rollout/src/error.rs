@@ -87,9 +87,26 @@ pub enum SampleError {
         /// Completions asked for.
         expected: usize,
     },
+    /// An inference engine failed.
+    #[cfg(feature = "engine")]
+    #[error("the inference engine failed")]
+    Engine {
+        /// The cause.
+        source: Box<crate::engine::EngineError>,
+    },
     /// The observer asked to stop.
     #[error("sampling was interrupted")]
     Interrupted,
+}
+
+#[cfg(feature = "engine")]
+impl From<crate::engine::EngineError> for SampleError {
+    fn from(error: crate::engine::EngineError) -> Self {
+        match error {
+            crate::engine::EngineError::Interrupted => Self::Interrupted,
+            source => Self::Engine { source: Box::new(source) },
+        }
+    }
 }
 
 /// Why a step's groups could not be collected, or a policy not be evaluated.
@@ -111,6 +128,14 @@ pub enum CollectError {
         step: u64,
         /// The cause.
         source: TraceError,
+    },
+    /// The external reward failed.
+    #[error("the rewards of step {step} could not be had")]
+    Reward {
+        /// The training step.
+        step: u64,
+        /// The cause.
+        source: crate::external::RewardError,
     },
     /// There is nothing to sample from.
     #[error("no seeds: the list of examples is empty")]

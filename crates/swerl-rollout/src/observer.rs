@@ -9,6 +9,12 @@ pub trait RolloutObserver {
         let _ = (tokens, finished);
     }
 
+    /// No completion has come from an engine for `waited_s` seconds; `pending` names the prompts that
+    /// are waited for. Told again after each further such time.
+    fn on_stall(&mut self, pending: &[String], waited_s: f64) {
+        let _ = (pending, waited_s);
+    }
+
     /// A step's groups are collected and scored.
     fn on_collected(&mut self, stats: &RolloutStats) {
         let _ = stats;

@@ -7,9 +7,13 @@
 //! about their role.
 
 mod chat;
+#[cfg(feature = "jinja")]
+mod file;
 mod template;
 
 pub use chat::{ChatMarkup, Message, Piece, Role, UnknownMark};
+#[cfg(feature = "jinja")]
+pub use file::{FileTemplate, TemplateError};
 pub use template::Template;
 
 use rayon::prelude::*;
@@ -27,6 +31,9 @@ pub struct Prompt {
     pub text: String,
     /// The text's token ids.
     pub ids: Vec<u32>,
+    /// The turns that the text is made of, without marks; empty for templates without turns. For
+    /// engines that take messages.
+    pub messages: Vec<Message>,
     /// Paths of the files shown, in the order shown.
     pub files: Vec<String>,
     /// Paths of the files left out for lack of room.
@@ -39,15 +46,34 @@ pub struct Prompt {
 #[derive(Debug, Clone)]
 pub struct PromptBuilder<C> {
     codec: C,
-    template: Template,
+    template: Source,
     markup: ChatMarkup,
     max_tokens: usize,
 }
 
+/// Where the words of prompts come from.
+#[derive(Debug, Clone)]
+enum Source {
+    BuiltIn(Template),
+    #[cfg(feature = "jinja")]
+    File(FileTemplate),
+}
+
+/// A prompt in the making: its text and ids, and the turns that it is made of.
+type Rendered = (String, Vec<u32>, Vec<Message>);
+
 impl<C: TextCodec> PromptBuilder<C> {
     /// `max_tokens` is the budget of a whole prompt in tokens, markup included.
     pub fn new(codec: C, template: Template, max_tokens: usize) -> Self {
+        let template = Source::BuiltIn(template);
         Self { codec, template, markup: ChatMarkup::plain(), max_tokens }
+    }
+
+    /// The same with a template from a file.
+    #[cfg(feature = "jinja")]
+    #[must_use]
+    pub fn with_template_file(self, template: FileTemplate) -> Self {
+        Self { template: Source::File(template), ..self }
     }
 
     /// The same with the marks of a chat model. Templates without turns do not use them.
@@ -81,8 +107,8 @@ impl<C: TextCodec> PromptBuilder<C> {
             None => seed.files.iter().collect(),
         };
         let whole = self.encode(&issue, &files, &vec![true; files.len()]);
-        let (shown, text, ids) = if whole.1.len() <= self.max_tokens {
-            (vec![true; files.len()], whole.0, whole.1)
+        let (shown, (text, ids, messages)) = if whole.1.len() <= self.max_tokens {
+            (vec![true; files.len()], whole)
         } else {
             self.fill(&issue, &files)
         };
@@ -97,6 +123,7 @@ impl<C: TextCodec> PromptBuilder<C> {
             skipped: paths(false),
             text,
             ids,
+            messages,
         }
     }
 
@@ -121,7 +148,7 @@ impl<C: TextCodec> PromptBuilder<C> {
 
     /// Greedy choice by priority. Each candidate is measured in place: tokens of parts do not add
     /// up to the tokens of the whole.
-    fn fill(&self, issue: &str, files: &[&ContextFile]) -> (Vec<bool>, String, Vec<u32>) {
+    fn fill(&self, issue: &str, files: &[&ContextFile]) -> (Vec<bool>, Rendered) {
         let role =
             |wanted: FileRole| (0..files.len()).filter(move |&index| files[index].role == wanted);
         let priority: Vec<usize> = role(FileRole::Edit).chain(role(FileRole::Relevant)).collect();
@@ -129,30 +156,41 @@ impl<C: TextCodec> PromptBuilder<C> {
         let mut best = None;
         for &index in &priority {
             shown[index] = true;
-            let (text, ids) = self.encode(issue, files, &shown);
-            if ids.len() <= self.max_tokens {
-                best = Some((text, ids));
+            let rendered = self.encode(issue, files, &shown);
+            if rendered.1.len() <= self.max_tokens {
+                best = Some(rendered);
             } else {
                 shown[index] = false;
             }
         }
-        let (text, ids) = best.unwrap_or_else(|| {
+        let rendered = best.unwrap_or_else(|| {
             if let Some(&first) = priority.first() {
                 shown[first] = true;
             }
             self.encode(issue, files, &shown)
         });
-        (shown, text, ids)
+        (shown, rendered)
     }
 
-    fn encode(&self, issue: &str, files: &[&ContextFile], shown: &[bool]) -> (String, Vec<u32>) {
+    fn encode(&self, issue: &str, files: &[&ContextFile], shown: &[bool]) -> Rendered {
         let chosen: Vec<(&str, &str)> = files
             .iter()
             .zip(shown)
             .filter(|(_, shown)| **shown)
             .map(|(file, _)| (file.path.as_str(), file.text.as_str()))
             .collect();
-        let pieces = self.template.pieces(&self.markup, issue, &chosen);
-        (Piece::text(&pieces), Piece::encode(&pieces, &self.codec))
+        let messages = match &self.template {
+            Source::BuiltIn(template) => template.messages(issue, &chosen),
+            #[cfg(feature = "jinja")]
+            Source::File(template) => template.messages(issue, &chosen),
+        };
+        let pieces = match (&messages, &self.template) {
+            (Some(messages), _) => self.markup.pieces(messages),
+            (None, Source::BuiltIn(template)) => template.pieces(&self.markup, issue, &chosen),
+            #[cfg(feature = "jinja")]
+            (None, Source::File(template)) => vec![Piece::Text(template.text(issue, &chosen))],
+        };
+        let (text, ids) = (Piece::text(&pieces), Piece::encode(&pieces, &self.codec));
+        (text, ids, messages.unwrap_or_default())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! p[i] ~ exp(logit[i] / T)                      over the vocabulary
-//! top-k: keep the k largest, renormalise; then
+//! min-p: keep p >= min_p * max p; top-k: keep the k largest; renormalise; then
 //! top-p: keep the shortest run of largest p whose mass reaches top_p, renormalise
 //! token = inverse CDF of p at a uniform number in (0, 1)
 //! log_prob = ln p[token]          the distribution sampled from: T and truncation applied
@@ -29,17 +29,35 @@ pub struct SamplingParams {
     pub top_p: f64,
     /// Number of largest logits kept; 0 keeps all.
     pub top_k: usize,
+    /// Tokens less likely than this share of the most likely one are cut, in [0, 1]; 0 keeps all.
+    /// Compared at the sampling temperature.
+    pub min_p: f64,
     /// Most tokens of a completion, the end token included; at least 1.
     pub max_new_tokens: usize,
+    /// Tokens before which no stop id can be drawn (their probability is 0, the others are
+    /// renormalised) and no stop string is looked for; 0 for none, at most `max_new_tokens`.
+    pub min_new_tokens: usize,
     /// Tokens that end a completion. They are kept in it, with their log-probabilities.
     pub stop_ids: Vec<u32>,
+    /// Texts that end a completion once its text holds one. The text ends with the string, which is
+    /// kept; the ids keep the whole of the token that completed it. None may be empty.
+    pub stop_strings: Vec<String>,
 }
 
 impl SamplingParams {
     /// The model's own distribution: temperature 1, nothing cut.
     #[must_use]
     pub fn plain(max_new_tokens: usize, stop_ids: &[u32]) -> Self {
-        Self { temperature: 1.0, top_p: 1.0, top_k: 0, max_new_tokens, stop_ids: stop_ids.to_vec() }
+        Self {
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            min_p: 0.0,
+            max_new_tokens,
+            min_new_tokens: 0,
+            stop_ids: stop_ids.to_vec(),
+            stop_strings: Vec::new(),
+        }
     }
 
     /// The most likely token each time.
@@ -60,16 +78,39 @@ impl SamplingParams {
         if !(self.top_p > 0.0 && self.top_p <= 1.0) {
             return refuse("top_p", self.top_p, "above 0, at most 1");
         }
+        if !(0.0..=1.0).contains(&self.min_p) {
+            return refuse("min_p", self.min_p, "at least 0, at most 1");
+        }
         if self.max_new_tokens == 0 {
             return refuse("max_new_tokens", 0.0, "at least 1");
+        }
+        if self.min_new_tokens > self.max_new_tokens {
+            #[allow(clippy::cast_precision_loss)] // For a message.
+            return refuse("min_new_tokens", self.min_new_tokens as f64, "at most max_new_tokens");
+        }
+        if self.stop_strings.iter().any(String::is_empty) {
+            return refuse("stop_strings: the shortest length", 0.0, "at least 1");
         }
         Ok(())
     }
 
-    /// Whether every token keeps the probability that the temperature gives it.
+    /// Whether every token keeps the probability that the temperature gives it (but for stop ids
+    /// before `min_new_tokens`).
     #[must_use]
     pub fn keeps_all(&self) -> bool {
-        self.top_k == 0 && self.top_p >= 1.0
+        self.top_k == 0 && self.top_p >= 1.0 && self.min_p == 0.0
+    }
+
+    /// Whether tokens are drawn from the model's own distribution: temperature 1, nothing cut.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.temperature == 1.0 && self.keeps_all() && self.min_new_tokens == 0
+    }
+
+    /// The tokens that cannot be drawn as number `position` (from 0) of a completion.
+    #[must_use]
+    pub fn forbidden(&self, position: usize) -> &[u32] {
+        if position < self.min_new_tokens { &self.stop_ids } else { &[] }
     }
 }
 
@@ -101,8 +142,38 @@ pub struct Draw {
 /// assert!((second.log_prob - 0.75_f32.ln()).abs() < 1e-6);
 /// ```
 #[must_use]
-#[allow(clippy::cast_possible_truncation)] // Log-probabilities are stored as f32 by design.
 pub fn draw(logits: &[f32], params: &SamplingParams, uniform: f64) -> Option<Draw> {
+    draw_allowed(logits, &[], params, uniform)
+}
+
+/// [`draw`], where the tokens of `forbidden` have probability 0 in the distribution sampled from.
+/// The raw log-probability is the whole model's. Ids outside the row are ignored.
+#[must_use]
+pub fn draw_allowed(
+    logits: &[f32],
+    forbidden: &[u32],
+    params: &SamplingParams,
+    uniform: f64,
+) -> Option<Draw> {
+    if forbidden.is_empty() {
+        return draw_row(logits, params, uniform);
+    }
+    let max = largest(logits)?;
+    let mut allowed = logits.to_vec();
+    for &token in forbidden {
+        if let Some(logit) = allowed.get_mut(token as usize) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+    let drawn = draw_row(&allowed, params, uniform)?;
+    let raw = Tempered { logits, max, temperature: 1.0 };
+    #[allow(clippy::cast_possible_truncation)] // Log-probabilities are stored as f32 by design.
+    let raw_log_prob = raw.log_prob(drawn.token as usize) as f32;
+    Some(Draw { raw_log_prob, ..drawn })
+}
+
+#[allow(clippy::cast_possible_truncation)] // Log-probabilities are stored as f32 by design.
+fn draw_row(logits: &[f32], params: &SamplingParams, uniform: f64) -> Option<Draw> {
     let max = largest(logits)?;
     let raw = Tempered { logits, max, temperature: 1.0 };
     let (index, log_prob) = if params.temperature == 0.0 {
@@ -163,6 +234,10 @@ impl Tempered<'_> {
             order.truncate(params.top_k);
         }
         order.sort_unstable_by(falling);
+        if params.min_p > 0.0 {
+            let end = order.iter().position(|&i| self.scaled(i).exp() < params.min_p);
+            order.truncate(end.unwrap_or(order.len()));
+        }
         if params.top_p < 1.0 {
             let total: f64 = order.iter().map(|&i| self.scaled(i).exp()).sum();
             let mut mass = 0.0;
@@ -235,6 +310,21 @@ mod tests {
         let both = SamplingParams { top_k: 2, top_p: 0.5, ..plain };
         check(&both, &row, 0.95, 1, 1.0, 0.4);
         check(&SamplingParams::greedy(1, &[]), &row, 0.01, 1, 1.0, 0.4);
+        // 0.2 is below 0.6 of 0.4, 0.3 is not; at T = 1/2 0.09 is below 0.6 of 0.16.
+        let min_p = SamplingParams { min_p: 0.6, ..SamplingParams::plain(1, &[]) };
+        check(&min_p, &row, 0.99, 3, 0.3 / 0.7, 0.3);
+        check(&SamplingParams { temperature: 0.5, ..min_p }, &row, 0.99, 1, 1.0, 0.4);
+    }
+
+    #[test]
+    fn forbidden_tokens_are_cut_from_the_sampled_distribution_alone() {
+        let row = logits(&[0.1, 0.4, 0.2, 0.3]);
+        let params = SamplingParams { min_new_tokens: 2, ..SamplingParams::plain(8, &[1, 900]) };
+        let at = |position| draw_allowed(&row, params.forbidden(position), &params, 0.4).unwrap();
+        assert_eq!((at(1).token, at(2).token), (2, 1));
+        assert!((f64::from(at(1).log_prob) - (0.2_f64 / 0.6).ln()).abs() < 1e-6);
+        assert!((f64::from(at(1).raw_log_prob) - 0.2_f64.ln()).abs() < 1e-6);
+        assert_eq!(draw_allowed(&row, &[0, 1, 2, 3], &params, 0.4), None);
     }
 
     #[test]
@@ -266,6 +356,10 @@ mod tests {
             (SamplingParams { temperature: f64::NAN, ..plain.clone() }, "temperature"),
             (SamplingParams { top_p: 0.0, ..plain.clone() }, "top_p"),
             (SamplingParams { top_p: 1.5, ..plain.clone() }, "top_p"),
+            (SamplingParams { min_p: -0.1, ..plain.clone() }, "min_p"),
+            (SamplingParams { min_p: f64::NAN, ..plain.clone() }, "min_p"),
+            (SamplingParams { min_new_tokens: 9, ..plain.clone() }, "min_new_tokens"),
+            (SamplingParams { stop_strings: vec![String::new()], ..plain.clone() }, "stop_strings"),
             (SamplingParams { max_new_tokens: 0, ..plain }, "max_new_tokens"),
         ] {
             let error = params.validate().expect_err("out of range");

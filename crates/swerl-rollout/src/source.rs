@@ -8,8 +8,9 @@ use swerl_data::SeedExample;
 use swerl_grpo::{Group, RolloutError, RolloutSource};
 
 use crate::codec::TextCodec;
-use crate::collect::{CollectSettings, RolloutStats, collect};
+use crate::collect::{CollectSettings, RolloutStats, collect_judged};
 use crate::error::CollectError;
+use crate::external::ExternalReward;
 use crate::noise::{NoiseKey, Stream};
 use crate::observer::RolloutObserver;
 use crate::prompt::PromptBuilder;
@@ -26,6 +27,7 @@ pub struct SeedRollouts<'a, S, C> {
     epoch: Option<(u64, Vec<usize>)>,
     observer: Option<&'a mut dyn RolloutObserver>,
     trace: Option<TraceWriter>,
+    reward: Option<ExternalReward>,
     last: Option<RolloutStats>,
 }
 
@@ -61,6 +63,7 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
             epoch: None,
             observer: None,
             trace: None,
+            reward: None,
             last: None,
         })
     }
@@ -75,6 +78,12 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
     #[must_use]
     pub fn with_trace(self, trace: TraceWriter) -> Self {
         Self { trace: Some(trace), ..self }
+    }
+
+    /// Takes rewards from another program instead of the scores.
+    #[must_use]
+    pub fn with_reward(self, reward: ExternalReward) -> Self {
+        Self { reward: Some(reward), ..self }
     }
 
     /// The figures of the last step collected.
@@ -121,12 +130,13 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
             Some(observer) => *observer,
             None => &mut silent,
         };
-        let (groups, stats) = collect(
+        let (groups, stats) = collect_judged(
             policy,
             &mut self.sampler,
             &self.builder,
             &seeds,
             &self.settings,
+            self.reward.as_mut(),
             step,
             observer,
         )?;

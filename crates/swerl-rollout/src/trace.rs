@@ -13,17 +13,25 @@
 //! written and flushed as a whole, so an interrupted run leaves at most its last line torn, which
 //! a writer that resumes removes and a reader reports. Readers ignore fields that they do not know
 //! and refuse versions that they do not know.
+//!
+//! A long trace is cut between steps into parts ([`TraceLimits`]): `rollouts.jsonl` is the newest,
+//! `rollouts.0001.jsonl.gz`, `rollouts.0002.jsonl.gz` ... are older ones, the lowest number first.
+
+mod parts;
+mod writer;
+
+pub use parts::trace_parts;
+pub use writer::{TraceLimits, TraceWriter};
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use swerl_grpo::Finish;
 use swerl_reward::Score;
 
-use crate::collect::ScoredGroup;
-use crate::completion::Timings;
+use crate::completion::{Timings, VersionSpan};
 use crate::error::TraceError;
 
 /// Version of the trace that is written, and the only one read.
@@ -32,6 +40,7 @@ pub const TRACE_VERSION: u32 = 1;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // Completions are most of a trace, and one is held at a time.
 pub enum TraceRecord {
     /// A prompt of a step.
     Prompt(PromptRecord),
@@ -81,8 +90,11 @@ pub struct CompletionRecord {
     pub text: String,
     /// Why it ended.
     pub finish: Finish,
-    /// Version of the weights that sampled it.
+    /// Version of the weights that sampled it, the oldest one where several did.
     pub weights_version: u64,
+    /// Which version sampled which tokens; absent where one sampled them all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub version_spans: Vec<VersionSpan>,
     /// What the trainer was told; `None` where it was not judged.
     pub reward: Option<f64>,
     /// The score with its reason.
@@ -102,112 +114,8 @@ impl TraceRecord {
     }
 }
 
-/// Writes a trace, line by line.
-#[derive(Debug)]
-pub struct TraceWriter {
-    path: PathBuf,
-    file: BufWriter<File>,
-}
-
-impl TraceWriter {
-    /// A new trace; an older file at `path` is replaced.
-    ///
-    /// # Errors
-    /// [`TraceError::Io`].
-    pub fn create(path: &Path) -> Result<Self, TraceError> {
-        let file = File::create(path).map_err(io("create", path))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
-    }
-
-    /// Goes on with the trace of a run that is resumed at `step`: what it holds of that step and
-    /// later ones, and a torn last line, is removed. Without a file, as [`TraceWriter::create`].
-    ///
-    /// The shortened trace is written aside and renamed.
-    ///
-    /// # Errors
-    /// [`TraceError`], when the file cannot be read, is no trace, or cannot be written.
-    pub fn resume(path: &Path, step: u64) -> Result<Self, TraceError> {
-        if !path.exists() {
-            return Self::create(path);
-        }
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(".tmp");
-        let aside = PathBuf::from(aside);
-        let kept = (|| {
-            let mut writer = Self::create(&aside)?;
-            for line in lines(path, LastLine::MayBeTorn)? {
-                let (text, record) = line?;
-                if record.step() < step {
-                    writer.put(text.as_bytes())?;
-                }
-            }
-            writer.flush()?;
-            writer.file.get_ref().sync_all().map_err(io("write", &aside))
-        })();
-        if let Err(error) = kept {
-            let _ = std::fs::remove_file(&aside); // The first error is the one to report.
-            return Err(error);
-        }
-        std::fs::rename(&aside, path).map_err(io("replace", path))?;
-        let file = File::options().append(true).open(path).map_err(io("open", path))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
-    }
-
-    /// Writes the groups of one step, and flushes.
-    ///
-    /// # Errors
-    /// [`TraceError::Io`].
-    pub fn write(&mut self, step: u64, groups: &[ScoredGroup]) -> Result<(), TraceError> {
-        for (prompt, group) in (0..).zip(groups) {
-            self.put_record(&TraceRecord::Prompt(PromptRecord {
-                version: TRACE_VERSION,
-                step,
-                prompt,
-                id: group.prompt.id.clone(),
-                text: group.prompt.text.clone(),
-                ids: group.prompt.ids.clone(),
-                files: group.prompt.files.clone(),
-                skipped: group.prompt.skipped.clone(),
-            }))?;
-            let scored = group.completions.iter().zip(&group.scores).zip(&group.rewards);
-            for (sample, ((completion, score), reward)) in (0..).zip(scored) {
-                self.put_record(&TraceRecord::Completion(CompletionRecord {
-                    version: TRACE_VERSION,
-                    step,
-                    prompt,
-                    sample,
-                    ids: completion.ids.clone(),
-                    log_probs: completion.log_probs.clone(),
-                    raw_log_probs: completion.raw_log_probs.clone(),
-                    text: completion.text.clone(),
-                    finish: completion.finish,
-                    weights_version: completion.weights_version,
-                    reward: *reward,
-                    score: score.clone(),
-                    timings: completion.timings,
-                }))?;
-            }
-        }
-        self.flush()
-    }
-
-    fn put_record(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
-        let line =
-            serde_json::to_vec(record).map_err(|source| io("write", &self.path)(source.into()))?;
-        self.put(&line)
-    }
-
-    fn put(&mut self, line: &[u8]) -> Result<(), TraceError> {
-        let written = self.file.write_all(line).and_then(|()| self.file.write_all(b"\n"));
-        written.map_err(io("write", &self.path))
-    }
-
-    fn flush(&mut self) -> Result<(), TraceError> {
-        self.file.flush().map_err(io("write", &self.path))
-    }
-}
-
-/// Reads a trace record by record, holding one line at a time.
+/// Reads one file of a trace record by record, holding one line at a time. A name that ends in `.gz` is
+/// a compressed part; [`trace_parts`] lists all parts of a trace.
 ///
 /// # Errors
 /// [`TraceError::Io`] when the file cannot be opened. The last item may be an error that names its
@@ -228,7 +136,12 @@ fn lines(
     path: &Path,
     last: LastLine,
 ) -> Result<impl Iterator<Item = Result<(String, TraceRecord), TraceError>>, TraceError> {
-    let mut reader = BufReader::new(File::open(path).map_err(io("open", path))?);
+    let file = File::open(path).map_err(io("open", path))?;
+    let mut reader: Box<dyn BufRead> = if path.extension().is_some_and(|end| end == "gz") {
+        Box::new(BufReader::new(flate2::read::GzDecoder::new(file)))
+    } else {
+        Box::new(BufReader::new(file))
+    };
     let path = path.to_owned();
     let (mut number, mut failed) = (0, false);
     Ok(std::iter::from_fn(move || {

@@ -5,10 +5,14 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 mod curate;
+mod rollouts;
 
 pub(crate) use curate::{
     AllArgs, Colour, Curate, ExportArgs, ExportFormat, FilterArgs, ImportArgs, InspectArgs,
     RepoArgs, SeedsOut,
+};
+pub(crate) use rollouts::{
+    RolloutChoice, RolloutDiffArgs, RolloutShowArgs, RolloutStatsArgs, Rollouts,
 };
 
 const EXAMPLES: &str = "\
@@ -23,6 +27,8 @@ Examples:
     swerl score rows.jsonl > scores.jsonl
   A run as one HTML page:
     swerl view runs/first
+  What a run's policy wrote and earned:
+    swerl rollouts stats run/rollouts.jsonl
 
 Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.";
 
@@ -54,7 +60,7 @@ Examples:
   For TensorBoard:
     swerl view runs/first --tensorboard events/first";
 
-/// SWE-RL data and rewards: curate pull requests, score patches, look at runs.
+/// SWE-RL data and rewards: curate pull requests, score patches, look at runs and rollouts.
 #[derive(Debug, Parser)]
 #[command(name = "swerl", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -76,6 +82,9 @@ pub(crate) enum Command {
     /// Show a run: one HTML page with curves and rollouts, written or served.
     #[command(after_help = VIEW_EXAMPLES)]
     View(ViewArgs),
+    /// Read the trace of a run: what the policy wrote, and what it earned.
+    #[command(subcommand, after_help = rollouts::EXAMPLES)]
+    Rollouts(Rollouts),
 }
 
 /// Arguments of `score`.

@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod curate;
+mod rollouts;
 mod score;
 mod view;
 
@@ -17,5 +18,6 @@ pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
         Command::Curate(args) => curate::run(args, cli.quiet, interrupt),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
         Command::View(args) => view::run(&args, cli.quiet, interrupt),
+        Command::Rollouts(command) => rollouts::run(&command, interrupt),
     }
 }

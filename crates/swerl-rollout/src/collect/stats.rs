@@ -16,7 +16,8 @@ pub struct RolloutStats {
     pub prompts: u64,
     /// Number of completions.
     pub completions: u64,
-    /// Completions that were aborted: not judged, in no share and no mean below.
+    /// Completions that were aborted, or that an external reward could not judge: in no share and no
+    /// mean below.
     pub unjudged: u64,
     /// Tokens of the prompts, each counted once.
     pub prompt_tokens: u64,
@@ -48,7 +49,7 @@ pub struct RolloutStats {
 }
 
 impl RolloutStats {
-    /// The figures of `groups`, from their scores: permuted rewards change nothing here.
+    /// The figures of `groups`, from what was earned: permuted rewards change nothing here.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // Counts are far below 2^53.
     pub fn of(step: u64, groups: &[ScoredGroup]) -> Self {
@@ -59,19 +60,20 @@ impl RolloutStats {
             stats.prompt_tokens += group.prompt.ids.len() as u64;
             stats.files_skipped += group.prompt.skipped.len() as u64;
             stats.prompts_over_budget += u64::from(group.prompt.over_budget);
-            for (completion, score) in group.completions.iter().zip(&group.scores) {
+            let scored = group.completions.iter().zip(&group.scores).enumerate();
+            for (sample, (completion, score)) in scored {
                 stats.completions += 1;
                 stats.completion_tokens += completion.ids.len() as u64;
-                if completion.finish == Finish::Abort {
+                let Some(earned) = group.earned(sample) else {
                     stats.unjudged += 1;
                     continue;
-                }
+                };
                 truncated += u64::from(completion.finish == Finish::Length);
                 exact += u64::from(score.is_exact());
                 if score.is_valid() {
                     similarities.push(score.reward);
                 }
-                rewards.push(score.reward);
+                rewards.push(earned);
                 *stats.outcomes.entry(score.outcome.kind().to_owned()).or_default() += 1;
             }
         }

@@ -16,7 +16,9 @@ pub enum Role {
 }
 
 impl Role {
-    const fn name(self) -> &'static str {
+    /// The name that chat models and servers use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::User => "user",

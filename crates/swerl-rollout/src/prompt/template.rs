@@ -76,7 +76,7 @@ fn user(issue: &str, files: &[(&str, &str)]) -> String {
     let issue = issue.trim_end();
     let files: Vec<String> = files.iter().map(section).collect();
     let files = files.join("\n");
-    let example = render_edit(&example(), "python");
+    let example = worked_example();
     format!(
         "Somebody reported the following about a code base.\n\n\
          --- BEGIN ISSUE ---\n{issue}\n--- END ISSUE ---\n\n\
@@ -95,6 +95,11 @@ fn user(issue: &str, files: &[(&str, &str)]) -> String {
          Indentation counts: give every line its full leading white space, in part 3 as in part 5. \
          Put each edit into a code fence of its own, as in the example."
     )
+}
+
+/// The worked example, in its fence.
+pub(super) fn worked_example() -> String {
+    render_edit(&example(), "python")
 }
 
 /// The worked example's edit.

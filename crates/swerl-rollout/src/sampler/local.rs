@@ -27,7 +27,8 @@ use crate::error::SampleError;
 use crate::observer::RolloutObserver;
 use crate::prompt::Prompt;
 use crate::sampler::{SampleRequest, Sampler};
-use crate::sampling::{Draw, draw};
+use crate::sampling::{Draw, draw_allowed};
+use crate::stopping::{StopStrings, spoken_text};
 use rounds::rounds;
 
 /// How much is decoded at once. A prompt with one sample runs whatever the limits say.
@@ -85,7 +86,7 @@ impl<C: TextCodec> Sampler<CausalLm> for LocalSampler<C> {
             let logits = Logits::read(logits)?;
             let prefill_s = start.elapsed().as_secs_f64();
             for samples in round.samples {
-                let mut decoding = Decoding::new(request, &round.prompts, samples);
+                let mut decoding = Decoding::new(&self.codec, request, &round.prompts, samples);
                 decoding.run(&model, &cache, &logits, observer)?;
                 for (prompt, group) in round.prompts.iter().zip(decoding.groups()) {
                     groups[*prompt].extend(
@@ -165,30 +166,36 @@ impl Slot {
     ) -> Completion {
         let ids: Vec<u32> = self.draws.iter().map(|draw| draw.token).collect();
         let finish = self.finish.expect("decoding runs until every slot has ended");
-        let spoken = ids.len() - usize::from(finish == Finish::Stop);
         Completion {
-            text: codec.decode(&ids[..spoken]),
+            text: spoken_text(codec, &ids, request.params),
             log_probs: self.draws.iter().map(|draw| draw.log_prob).collect(),
             raw_log_probs: self.draws.iter().map(|draw| draw.raw_log_prob).collect(),
             ids,
             finish,
             weights_version: request.weights_version,
+            version_spans: Vec::new(),
             timings: Timings { prefill_s, decode_s: self.decode_s },
         }
     }
 }
 
 /// The sequences of one round, prompt-major.
-struct Decoding<'a> {
+struct Decoding<'a, C> {
     request: &'a SampleRequest<'a>,
+    stops: StopStrings<'a, C>,
     samples: usize,
     slots: Vec<Slot>,
     /// Which of the round's prompts still have rows, in the order of the rows.
     active: Vec<usize>,
 }
 
-impl<'a> Decoding<'a> {
-    fn new(request: &'a SampleRequest<'a>, prompts: &[usize], samples: Range<usize>) -> Self {
+impl<'a, C: TextCodec> Decoding<'a, C> {
+    fn new(
+        codec: &'a C,
+        request: &'a SampleRequest<'a>,
+        prompts: &[usize],
+        samples: Range<usize>,
+    ) -> Self {
         let slot = |prompt, sample| Slot {
             prompt,
             sample,
@@ -200,7 +207,8 @@ impl<'a> Decoding<'a> {
             .iter()
             .flat_map(|&prompt| samples.clone().map(move |sample| slot(prompt, sample)))
             .collect();
-        Self { request, samples: samples.len(), slots, active: (0..prompts.len()).collect() }
+        let stops = StopStrings::new(codec, request.params);
+        Self { request, stops, samples: samples.len(), slots, active: (0..prompts.len()).collect() }
     }
 
     fn groups(&self) -> impl Iterator<Item = &[Slot]> {
@@ -249,10 +257,13 @@ impl<'a> Decoding<'a> {
                 let slot = &slots[index];
                 let position = slot.draws.len();
                 let noise = request.noise(slot.prompt, slot.sample).uniform(position as u64);
-                draw(logits(row), request.params, noise).ok_or_else(|| SampleError::Logits {
-                    id: request.prompts[slot.prompt].id.clone(),
-                    sample: slot.sample,
-                    position,
+                let forbidden = request.params.forbidden(position);
+                draw_allowed(logits(row), forbidden, request.params, noise).ok_or_else(|| {
+                    SampleError::Logits {
+                        id: request.prompts[slot.prompt].id.clone(),
+                        sample: slot.sample,
+                        position,
+                    }
                 })
             })
             .collect::<Result<_, _>>()?;
@@ -262,7 +273,9 @@ impl<'a> Decoding<'a> {
         for (&(_, index), draw) in running.iter().zip(&draws) {
             let slot = &mut self.slots[index];
             slot.draws.push(*draw);
-            slot.finish = if request.params.stop_ids.contains(&draw.token) {
+            let stopped = request.params.stop_ids.contains(&draw.token)
+                || self.stops.ends(slot.draws.iter().rev().map(|draw| draw.token));
+            slot.finish = if stopped {
                 Some(Finish::Stop)
             } else {
                 (slot.draws.len() >= request.params.max_new_tokens).then_some(Finish::Length)

@@ -74,6 +74,7 @@ impl<P: ?Sized, C: TextCodec, F: FnMut(&Prompt, u64, u64) -> Script> Sampler<P>
                     text: script.text,
                     finish: script.finish,
                     weights_version: request.weights_version,
+                    version_spans: Vec::new(),
                     timings: Timings::default(),
                 });
             }

@@ -1,6 +1,6 @@
 //! Draws follow the distribution they say they follow.
 
-use swerl_rollout::{NoiseKey, SamplingParams, Stream, draw};
+use swerl_rollout::{NoiseKey, SamplingParams, Stream, draw_allowed};
 
 const DRAWS: u64 = 20_000;
 
@@ -10,10 +10,14 @@ fn check(params: &SamplingParams, kept: &[usize]) {
     let logits: [f32; 10] = [0.3, -1.2, 2.0, 0.0, 1.1, -0.4, 2.0, -3.0, 0.9, 1.7];
     let weight = |&token: &usize| (f64::from(logits[token]) / params.temperature).exp();
     let total: f64 = kept.iter().map(weight).sum();
+    let whole: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
+    let raw = |token: usize| f64::from(logits[token]) - whole.ln();
     let mut counts = [0_u32; 10];
     for sample in 0..DRAWS {
         let key = NoiseKey { stream: Stream::Tokens, seed: 5, step: 2, prompt: 1, sample };
-        let drawn = draw(&logits, params, key.uniform(0)).expect("finite logits");
+        let drawn = draw_allowed(&logits, params.forbidden(0), params, key.uniform(0))
+            .expect("finite logits");
+        assert!((f64::from(drawn.raw_log_prob) - raw(drawn.token as usize)).abs() < 1e-6);
         let token = drawn.token as usize;
         counts[token] += 1;
         let expected = (weight(&token) / total).ln();
@@ -45,6 +49,14 @@ fn chi_square_for_each_option() {
     check(&SamplingParams { top_k: 10, ..plain.clone() }, &all);
     // Mass in falling order: 0.254, 0.254, 0.188, 0.103, ...
     check(&SamplingParams { top_p: 0.75, ..plain.clone() }, &[2, 6, 9, 4]);
+    // Shares of the largest: 1, 1, 0.74, 0.41, 0.33, ...; at T = 2 the roots of those.
+    check(&SamplingParams { min_p: 0.35, ..plain.clone() }, &[2, 6, 9, 4]);
+    check(&SamplingParams { min_p: 0.7, ..plain.clone() }, &[2, 6, 9]);
+    check(&SamplingParams { min_p: 0.6, temperature: 2.0, ..plain.clone() }, &[2, 6, 9, 4]);
+    check(
+        &SamplingParams { min_new_tokens: 1, stop_ids: vec![2, 5], ..plain.clone() },
+        &[0, 1, 3, 4, 6, 7, 8, 9],
+    );
     let both = SamplingParams { temperature: 0.7, top_k: 5, top_p: 0.9, ..plain };
     check(&both, &[2, 6, 9, 4]);
 }

@@ -46,6 +46,7 @@ fn prompts() -> Vec<Prompt> {
         id: (*text).to_owned(),
         text: (*text).to_owned(),
         ids: Bytes.encode(text),
+        messages: Vec::new(),
         files: Vec::new(),
         skipped: Vec::new(),
         over_budget: false,
@@ -234,6 +235,47 @@ fn first_tokens_follow_the_model() {
         .sum();
     // 99.9% quantile of chi-square with 256 degrees of freedom.
     assert!(chi < 330.5, "{chi}");
+}
+
+#[test]
+fn stop_strings_cut_a_completion_where_it_holds_one_and_change_nothing_before() {
+    let model = model(&Device::flex());
+    let prompts = prompts();
+    let free = SamplingParams::plain(16, &[]);
+    let stops: Vec<String> = ('0'..='z').map(String::from).collect();
+    let stopped = SamplingParams { stop_strings: stops.clone(), ..free.clone() };
+    let late = SamplingParams { min_new_tokens: 6, ..stopped.clone() };
+    let of = |params| sample(&model, &request(&prompts, params), WIDE);
+    let holds = |text: &str| stops.iter().any(|stop| text.contains(stop.as_str()));
+    let mut ended = 0;
+    for (params, least) in [(&stopped, 1), (&late, 6)] {
+        for (free, cut) in of(&free).iter().flatten().zip(of(params).iter().flatten()) {
+            let end = (least..=16).find(|&end| holds(&Bytes.decode(&free.ids[end - 1..end])));
+            assert_eq!(cut.ids, free.ids[..end.unwrap_or(16)]);
+            assert_eq!(cut.log_probs, free.log_probs[..cut.ids.len()]);
+            assert_eq!(cut.finish, if end.is_some() { Finish::Stop } else { Finish::Length });
+            assert_eq!(cut.text, Bytes.decode(&cut.ids), "a stop string is spoken");
+            ended += usize::from(end.is_some());
+        }
+    }
+    assert!(ended > 20, "{ended} of 60");
+}
+
+#[test]
+fn no_stop_id_is_drawn_before_the_smallest_length() {
+    let model = model(&Device::flex());
+    let prompts = prompts();
+    let params = SamplingParams { min_new_tokens: 5, ..params() };
+    let groups = sample(&model, &request(&prompts, &params), WIDE);
+    let is_stop = |id: &u32| params.stop_ids.contains(id);
+    for completion in groups.iter().flatten() {
+        assert!(completion.ids.len() >= 6 && !completion.ids[..5].iter().any(is_stop));
+        // A fifth of the vocabulary is cut from the distribution sampled from, not from the model's.
+        for (sampled, raw) in completion.log_probs.iter().zip(&completion.raw_log_probs).take(5) {
+            assert!(sampled > raw, "{sampled} {raw}");
+        }
+        assert_eq!(completion.log_probs[5..], completion.raw_log_probs[5..]);
+    }
 }
 
 #[test]

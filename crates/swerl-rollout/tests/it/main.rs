@@ -2,10 +2,12 @@
 
 mod collecting;
 mod distribution;
+mod engine;
 mod evaluating;
 #[cfg(feature = "local")]
 mod local;
 mod prompts;
+mod rewards;
 mod supervised;
 mod support;
 mod traces;

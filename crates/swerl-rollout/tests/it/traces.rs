@@ -7,8 +7,8 @@ use swerl_data::SeedExample;
 use swerl_grpo::Finish;
 use swerl_rollout::{
     CollectSettings, Completion, Prompt, PromptBuilder, RewardControl, SamplingParams, ScoredGroup,
-    Script, ScriptedSampler, Template, Timings, TraceRecord, TraceWriter, collect, read_trace,
-    score,
+    Script, ScriptedSampler, Template, Timings, TraceLimits, TraceRecord, TraceWriter, collect,
+    read_trace, score, trace_parts,
 };
 
 use crate::support::{Bytes, right, seeds};
@@ -120,6 +120,7 @@ proptest! {
             text: String::new(),
             finish: Finish::Stop,
             weights_version: u64::MAX,
+            version_spans: Vec::new(),
             timings: Timings { prefill_s: 0.1, decode_s: 1e-9 },
         };
         let prompt = PromptBuilder::new(Bytes, Template::Compact, 1000).build(&seeds[0], None);
@@ -132,4 +133,79 @@ proptest! {
         prop_assert_eq!(&record.log_probs, &log_probs);
         prop_assert_eq!(record.timings, groups[0].completions[0].timings);
     }
+}
+
+const SMALL: TraceLimits = TraceLimits { part_bytes: 1, parts: 0, compress: true };
+
+/// The steps of every file of a trace, in order.
+fn steps(path: &Path) -> Vec<Vec<u64>> {
+    let of = |file: &std::path::PathBuf| {
+        let mut steps: Vec<u64> = read(file).iter().map(TraceRecord::step).collect();
+        steps.dedup();
+        steps
+    };
+    trace_parts(path).expect("lists").iter().map(of).collect()
+}
+
+#[test]
+fn a_long_trace_is_cut_between_steps_and_its_oldest_parts_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rollouts.jsonl");
+    let mut trace = TraceWriter::create(&path).expect("creates").with_limits(SMALL);
+    for step in 0..4 {
+        trace.write(step, &groups(step)).expect("writes");
+    }
+    assert_eq!(steps(&path), [[0], [1], [2], [3]]);
+    let parts = trace_parts(&path).expect("lists");
+    assert_eq!(parts[0].file_name().expect("a name"), "rollouts.0001.jsonl.gz");
+    let size = |path: &Path| std::fs::metadata(path).expect("a file").len();
+    assert!(size(&parts[0]) < size(&path) / 2);
+    let mut trace = TraceWriter::resume(&path, 4).expect("resumes").with_limits(TraceLimits {
+        parts: 2,
+        compress: false,
+        ..SMALL
+    });
+    for step in 4..6 {
+        trace.write(step, &groups(step)).expect("writes");
+    }
+    assert_eq!(steps(&path), [[3], [4], [5]]);
+    let parts = trace_parts(&path).expect("lists");
+    assert_eq!(parts[1].file_name().expect("a name"), "rollouts.0005.jsonl");
+}
+
+#[test]
+fn a_run_resumed_within_a_part_has_each_step_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rollouts.jsonl");
+    let large = TraceLimits { part_bytes: 15_000, ..SMALL };
+    let write = |mut trace: TraceWriter, range: std::ops::Range<u64>| {
+        for step in range {
+            trace.write(step, &groups(step)).expect("writes");
+        }
+    };
+    write(TraceWriter::create(&path).expect("creates").with_limits(large), 0..9);
+    let whole = steps(&path);
+    assert!(whole.len() > 2 && whole.iter().any(|part| part.len() > 1), "{whole:?}");
+    assert_eq!(whole.concat(), (0..9).collect::<Vec<_>>());
+    for step in [9, 8, 5, 4, 3, 1] {
+        let trace = TraceWriter::resume(&path, step).expect("resumes").with_limits(large);
+        assert_eq!(steps(&path).concat(), (0..step).collect::<Vec<_>>());
+        write(trace, step..9);
+        assert_eq!(steps(&path).concat(), (0..9).collect::<Vec<_>>());
+    }
+    // The run died when the part was there and the file that it was made of, too.
+    let parts = trace_parts(&path).expect("lists");
+    let text: Vec<u8> = {
+        let mut text = Vec::new();
+        let part = std::fs::File::open(&parts[parts.len() - 2]).expect("opens");
+        let mut part = flate2::read::GzDecoder::new(part);
+        std::io::Read::read_to_end(&mut part, &mut text).expect("reads");
+        text
+    };
+    let done = *steps(&path)[parts.len() - 2].last().expect("a step") + 1;
+    std::fs::write(&path, text).expect("writes");
+    TraceWriter::resume(&path, done).expect("resumes");
+    assert_eq!(steps(&path).concat(), (0..done).collect::<Vec<_>>());
+    let left = std::fs::read_dir(folder.path()).expect("lists").flatten();
+    assert!(left.map(|entry| entry.path()).all(|path| path.extension().expect("one") != "tmp"));
 }

@@ -56,6 +56,7 @@ mod tests {
             id: format!("p{len}"),
             text: String::new(),
             ids: vec![1; len],
+            messages: Vec::new(),
             files: Vec::new(),
             skipped: Vec::new(),
             over_budget: false,
