@@ -15,6 +15,7 @@ use crate::{
     bar::Bar,
     cli::{AllArgs, Curate, FilterArgs, RepoArgs, SeedsOut},
     interrupt::Interrupt,
+    output::print_line,
 };
 
 /// Runs the command.
@@ -85,9 +86,9 @@ fn finish(
     interrupt: &Interrupt,
 ) -> Result<()> {
     if out.json {
-        println!("{}", serde_json::to_string(&report).context("writing the report")?);
+        print_line(&serde_json::to_string(&report).context("writing the report")?)?;
     } else {
-        println!("{report}");
+        print_line(&report.to_string())?;
     }
     if seeds.is_empty() {
         bail!(
