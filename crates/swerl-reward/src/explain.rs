@@ -21,6 +21,8 @@ const FILE_LINES: usize = 50_000;
 const PLACES: usize = 64;
 /// Most characters of a line or window that are compared.
 const CHARACTERS: usize = 4000;
+/// Most characters of a line that the second sieve compares, whose cost is their square.
+const LINE_CHARACTERS: usize = 800;
 /// How many candidate places are compared as whole texts.
 const CANDIDATES: usize = 3;
 /// How many lines the first sieve keeps when no line is equal.
@@ -39,7 +41,8 @@ pub struct NearMiss {
     /// The lines of the place joined by LF, as many as the search text has.
     pub text: String,
     /// Line by line: "-" searched, "+" found, " " both. In lines that differ, leading and trailing
-    /// white space and control characters are drawn: a space as `·`, a tab as `→`, CR as `␍`.
+    /// white space and control characters are drawn: a space as `·`, a tab as `→`, CR as `␍`, a no-break
+    /// space as `⍽`, other invisible characters by number.
     pub diff: String,
 }
 
@@ -119,21 +122,22 @@ fn by_like_lines(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let Some((offset, word)) = longest.filter(|(_, line)| !line.trim().is_empty()) else {
         return Vec::new();
     };
-    let word = clip(word);
+    let word = clip_to(word, LINE_CHARACTERS);
     let bag = bag_of(word);
     let mut sieved: Vec<(usize, usize)> = lines
         .iter()
         .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty() && line.len() <= CHARACTERS)
-        .map(|(at, line)| (distance(&bag, &bag_of(line)), at))
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(at, line)| (distance(&bag, &bag_of(clip_to(line, LINE_CHARACTERS))), at))
         .collect();
     sieved.sort_unstable();
     sieved.truncate(SIEVED);
-    let possible: Vec<&str> = sieved.iter().map(|&(_, at)| lines[at]).collect();
+    let possible: Vec<&str> =
+        sieved.iter().map(|&(_, at)| clip_to(lines[at], LINE_CHARACTERS)).collect();
     let close = similar::get_close_matches(word, &possible, CANDIDATES, CUTOFF as f32);
     let mut starts: Vec<usize> = sieved
         .iter()
-        .filter(|&&(_, at)| close.contains(&lines[at]))
+        .filter(|&&(_, at)| close.contains(&clip_to(lines[at], LINE_CHARACTERS)))
         .map(|&(_, at)| at.saturating_sub(offset))
         .collect();
     starts.sort_unstable();
@@ -156,7 +160,11 @@ fn distance(one: &[u16; 256], other: &[u16; 256]) -> usize {
 
 /// At most `CHARACTERS` bytes of a text, cut at a character.
 fn clip(text: &str) -> &str {
-    &text[..text.floor_char_boundary(CHARACTERS)]
+    clip_to(text, CHARACTERS)
+}
+
+fn clip_to(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 fn draw(searched: &str, found: &str) -> String {
@@ -188,9 +196,17 @@ fn visible(line: &str) -> String {
             '\t' => text.push('→'),
             '\r' => text.push('␍'),
             '\u{a0}' => text.push('⍽'),
-            c if c.is_control() => text.extend(c.escape_unicode()),
+            ' ' => text.push(' '),
+            c if c.is_control() || c.is_whitespace() || is_invisible(c) => {
+                text.extend(c.escape_unicode());
+            }
             c => text.push(c),
         }
     }
     text
+}
+
+/// Characters without width that are neither control characters nor white space.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

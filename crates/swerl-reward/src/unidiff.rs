@@ -19,6 +19,9 @@ use crate::similarity::Matcher;
 
 /// Scores predicted unified diffs against the oracle's. The reward is in `[0, 1]`.
 ///
+/// Reading is linear. No [`Limits`](crate::Limits) apply: memory is about 50 bytes per character of the longer patch of
+/// a path, so whoever takes texts of any length bounds that first.
+///
 /// ```
 /// let patch = |line: &str| format!("--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+{line}\n");
 /// let score = swerl_reward::score_unidiff(&[patch("TWO")], &[patch("TWO")]);

@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use swerl::data::Progress;
 
+use crate::output::say;
+
 const STYLE: &str = "{msg} {bar:30} {human_pos}/{human_len} {percent}% {per_sec} ETA {eta}";
 const BYTES_STYLE: &str =
     "{msg} {bar:30} {bytes}/{total_bytes} {percent}% {bytes_per_sec} ETA {eta}";
@@ -38,7 +40,7 @@ impl Bar {
 
     /// Prints a line without tearing the bar.
     pub(crate) fn say(&self, line: &str) {
-        self.with(|bar| bar.suspend(|| eprintln!("{line}")));
+        self.with(|bar| bar.suspend(|| say(line)));
     }
 }
 
@@ -63,7 +65,7 @@ impl Progress for Bar {
             if !bar.is_hidden() {
                 let (what, took) = (bar.message(), HumanDuration(bar.elapsed()));
                 bar.finish_and_clear();
-                eprintln!("{what}: {} in {took}", bar.position());
+                say(&format!("{what}: {} in {took}", bar.position()));
             }
         });
     }

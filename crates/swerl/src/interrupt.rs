@@ -16,6 +16,8 @@ use std::{
 
 use anyhow::{Context, Result};
 
+use crate::output::say;
+
 /// Exit code after an interrupt: 128 + SIGINT, as shells have it.
 pub(crate) const EXIT_CODE: u8 = 130;
 
@@ -41,7 +43,7 @@ impl Interrupt {
         let handler = interrupt.clone();
         ctrlc::set_handler(move || {
             handler.shared.asked.store(true, Ordering::SeqCst);
-            eprintln!("error: interrupted");
+            say("error: interrupted");
             let unfinished = handler.guard();
             if let Some(path) = unfinished.as_deref() {
                 // Nobody is left to be told of a failure.

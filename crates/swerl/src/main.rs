@@ -13,7 +13,11 @@ use std::{error::Error, process::ExitCode};
 
 use clap::Parser;
 
-use crate::{cli::Cli, interrupt::Interrupt, output::is_broken_pipe};
+use crate::{
+    cli::Cli,
+    interrupt::Interrupt,
+    output::{is_broken_pipe, say},
+};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -43,6 +47,6 @@ fn fail(error: &anyhow::Error) -> ExitCode {
             line.push_str(&cause);
         }
     }
-    eprintln!("error: {}", line.replace(['\n', '\r'], " "));
+    say(&format!("error: {}", line.replace(['\n', '\r'], " ")));
     ExitCode::FAILURE
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::interrupt::Interrupt;
 
@@ -17,6 +17,8 @@ pub(crate) enum Output {
     Stdout(BufWriter<Stdout>),
     /// A file.
     File(Aside),
+    /// A device or a pipe, which cannot be replaced: `/dev/null`, `>(gzip)`.
+    Stream(BufWriter<File>, PathBuf),
 }
 
 /// A file written as `NAME.tmp`; [`Output::finish`] gives it its name, dropping removes it.
@@ -34,7 +36,20 @@ impl Output {
     pub(crate) fn open(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
         match path {
             None => Ok(Self::Stdout(BufWriter::new(io::stdout()))),
-            Some(path) => Aside::create(path, interrupt).map(Self::File),
+            Some(path) => match fs::metadata(path) {
+                Ok(found) if found.is_dir() => bail!("{}: is a folder", cannot_write(path)),
+                Ok(found) if !found.is_file() => {
+                    let stream = File::options().write(true).open(path);
+                    let stream = stream.with_context(|| cannot_write(path))?;
+                    Ok(Self::Stream(BufWriter::new(stream), path.to_path_buf()))
+                }
+                // The file that a link leads to is replaced, not the link.
+                Ok(_) => {
+                    let path = path.canonicalize().with_context(|| cannot_write(path))?;
+                    Aside::create(&path, interrupt).map(Self::File)
+                }
+                Err(_) => Aside::create(path, interrupt).map(Self::File),
+            },
         }
     }
 
@@ -42,6 +57,7 @@ impl Output {
     pub(crate) fn line(&mut self, line: &str) -> Result<()> {
         match self {
             Self::Stdout(out) => writeln!(out, "{line}").context("cannot write standard output"),
+            Self::Stream(out, path) => writeln!(out, "{line}").with_context(|| cannot_write(path)),
             Self::File(Aside { writer, path, .. }) => {
                 let writer = writer.as_mut().expect("no line comes after finish");
                 writeln!(writer, "{line}").with_context(|| cannot_write(path))
@@ -53,16 +69,18 @@ impl Output {
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Stdout(out) => out,
+            Self::Stream(out, _) => out,
             Self::File(Aside { writer, .. }) => {
                 writer.as_mut().expect("nothing comes after finish")
             }
         }
     }
 
-    /// Shows a reader of standard output all that was written so far.
+    /// Shows a reader of standard output or a pipe all that was written so far.
     pub(crate) fn flush(&mut self) -> Result<()> {
         match self {
             Self::Stdout(out) => out.flush().context("cannot write standard output"),
+            Self::Stream(out, path) => out.flush().with_context(|| cannot_write(path)),
             Self::File(_) => Ok(()),
         }
     }
@@ -71,7 +89,7 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         match self {
-            Self::Stdout(_) => Ok(()),
+            Self::Stdout(_) | Self::Stream(..) => Ok(()),
             Self::File(mut file) => file.finish().with_context(|| cannot_write(&file.path)),
         }
     }
@@ -122,6 +140,16 @@ impl Drop for Aside {
             let _ = fs::remove_file(&self.aside);
         }
     }
+}
+
+/// A line on standard output.
+pub(crate) fn print_line(line: &str) -> Result<()> {
+    writeln!(io::stdout(), "{line}").context("cannot write standard output")
+}
+
+/// A line on standard error. Where nobody reads it there is nobody to tell.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Whether the reader of standard output went away.

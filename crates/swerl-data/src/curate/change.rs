@@ -12,7 +12,7 @@ use super::CurateOptions;
 use super::check::{case_collisions, round_trips};
 use super::judges::Judges;
 use super::licences::Licences;
-use super::texts::{FileChange, Texts, moved, read_texts, select};
+use super::texts::{FileChange, Sides, Texts, moved, read_texts, select};
 use crate::context::{Scout, Surroundings};
 use crate::error::DataError;
 use crate::filter::hunk::ChangedFile;
@@ -193,7 +193,7 @@ impl Reader<'_> {
     fn note(&mut self, files: &[FileChange], texts: &Texts) {
         let empty = |side: &Option<String>| side.as_deref() == Some("");
         let crlf = |side: &Option<String>| side.as_deref().is_some_and(|t| t.contains("\r\n"));
-        let any = |test: &dyn Fn(&(Option<String>, Option<String>)) -> bool| texts.iter().any(test);
+        let any = |test: &dyn Fn(&Sides) -> bool| texts.iter().any(test);
         for (note, holds) in [
             (Note::Rename, moved(texts)),
             (Note::ModeChange, files.iter().any(|file| file.mode_changes)),

@@ -19,8 +19,11 @@ pub(super) struct FileChange {
     pub(super) mode_changes: bool,
 }
 
-/// Old and new text of every file.
-pub(super) type Texts = Vec<(Option<String>, Option<String>)>;
+/// Old and new text of a file; `None` where it does not exist.
+pub(super) type Sides = (Option<String>, Option<String>);
+
+/// Those of every file.
+pub(super) type Texts = Vec<Sides>;
 
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;

@@ -49,3 +49,13 @@ fn in_the_score() {
     );
     assert!(text.ends_with("-return w + h\n+····return w + h"), "{text}");
 }
+
+#[test]
+fn lines_of_any_length_and_invisible_characters() {
+    let long = "0123456789".repeat(2_000);
+    let near = nearest_lines(&format!("a\n{long}\nb"), &format!(" {long}x")).unwrap();
+    assert_eq!(near.line, 2);
+    assert_eq!(near.text, long);
+    let near = nearest_lines("x = a\u{200b}b\u{3000}c\n", "x = a b c").unwrap();
+    assert_eq!(near.diff, "-x = a b c\n+x = a\\u{200b}b\\u{3000}c");
+}

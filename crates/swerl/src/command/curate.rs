@@ -16,6 +16,7 @@ use crate::{
     bar::Bar,
     cli::{AllArgs, Curate, FilterArgs, ImportArgs, RepoArgs, SeedsOut},
     interrupt::Interrupt,
+    output::print_line,
 };
 
 mod export;
@@ -101,7 +102,7 @@ fn options(args: &FilterArgs) -> Result<CurateOptions> {
         filters.licences = Some(allowed);
     }
     if let Some(near) = args.near_duplicates {
-        if !(near >= 0.0) {
+        if near.is_nan() || near < 0.0 {
             bail!("--near-duplicates {near}: a similarity is not below 0");
         }
         filters.near_duplicates = (near <= 1.0).then_some(near);
@@ -134,9 +135,9 @@ fn finish(
     interrupt: &Interrupt,
 ) -> Result<()> {
     if out.json {
-        println!("{}", serde_json::to_string(&report).context("writing the report")?);
+        print_line(&serde_json::to_string(&report).context("writing the report")?)?;
     } else {
-        println!("{report}");
+        print_line(&report.to_string())?;
     }
     if seeds.is_empty() {
         bail!(

@@ -7,6 +7,7 @@
 mod lines;
 mod row;
 mod summary;
+mod text;
 
 use std::{
     collections::BTreeMap,
@@ -31,6 +32,7 @@ use crate::{bar::Bar, cli::ScoreArgs, interrupt::Interrupt, output::Output};
 
 /// Runs the command.
 pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Result<()> {
+    keeps_its_inputs(args)?;
     let seeds = match &args.seeds {
         Some(path) => by_id(read_seeds(path)?, path)?,
         None => Seeds::new(),
@@ -95,6 +97,17 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
             summary.unreadable,
             summary.unreadable + summary.rows
         );
+    }
+    Ok(())
+}
+
+/// The scores must not take the place of what they are made from.
+fn keeps_its_inputs(args: &ScoreArgs) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    let Some(out) = args.out.as_deref().and_then(place) else { return Ok(()) };
+    let mut inputs = [Some(&args.rows), args.seeds.as_ref()].into_iter().flatten();
+    if let Some(input) = inputs.find(|input| place(input).as_ref() == Some(&out) && out.is_file()) {
+        bail!("{}: --out would overwrite what is read; name another file", input.display());
     }
     Ok(())
 }

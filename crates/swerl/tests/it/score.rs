@@ -185,3 +185,105 @@ fn other_kinds_of_rows() {
     assert!(ran.stderr.contains("rows.jsonl:5: a row needs `prediction`"), "{}", ran.stderr);
     assert!(ran.stderr.contains("rows.jsonl:6: not a row to score"), "{}", ran.stderr);
 }
+
+#[test]
+fn text_that_is_not_unicode_is_scored() {
+    let dir = tempdir().unwrap();
+    let good = row(&answer("a.py", "x = 1", "x = 2")).to_string();
+    let surrogate = row(&answer("a.py", "x = 1", "x = SURROGATE")).to_string();
+    let mut text = b"\xef\xbb\xbf".to_vec(); // a byte order mark
+    text.extend(format!("{good}\r\n{}\n", surrogate.replace("SURROGATE", "\\ud83d")).into_bytes());
+    text.extend(row("cut").to_string().replace("cut", "\u{e9}").into_bytes());
+    let cut = text.iter().rposition(|&byte| byte == 0xa9).unwrap();
+    text.remove(cut);
+    fs::write(dir.path().join("rows.jsonl"), text).unwrap();
+    let ran = swerl(dir.path(), &["score", "rows.jsonl", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let rewards: Vec<Value> = rows(&ran.stdout).iter().map(|row| row["reward"].clone()).collect();
+    // One of the 25 characters of "@@ -1 +1 @@", "-x = 1", "+x = 2" differs.
+    assert_eq!(rewards, [json!(1.0), json!(48.0 / 50.0), json!(-1.0)]);
+}
+
+#[test]
+fn ids_and_rows_of_other_types() {
+    let dir = tempdir().unwrap();
+    let with_id = |id: Value| {
+        let mut row = row("nothing");
+        row["id"] = id;
+        row
+    };
+    let ids = [json!(-7), json!(0.5), json!("b"), json!(null), json!(18446744073709551615u64)];
+    write(dir.path(), "rows.jsonl", &ids.clone().map(with_id));
+    let ran = swerl(dir.path(), &["score", "rows.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found: Vec<Value> = rows(&ran.stdout).iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(found, [&ids[..3], &[json!(4)], &ids[4..]].concat());
+
+    let nested = format!("{{\"output\": {}", "[".repeat(100_000));
+    for (line, says) in [
+        (with_id(json!([1])).to_string(), "`id` must be a string or a number"),
+        (json!(["a", null]).to_string(), "a row is one JSON object on a line, in UTF-8"),
+        (nested, "expected a string"),
+    ] {
+        fs::write(dir.path().join("rows.jsonl"), line).unwrap();
+        fails(&swerl(dir.path(), &["score", "rows.jsonl", "--strict"]), 1, &["jsonl:1: ", says]);
+    }
+}
+
+#[test]
+fn outputs_do_no_harm() {
+    let dir = tempdir().unwrap();
+    let text = row("nothing").to_string();
+    fs::write(dir.path().join("rows.jsonl"), &text).unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    let run = |out: &str| swerl(dir.path(), &["score", "rows.jsonl", "--out", out]);
+    fails(&run("./rows.jsonl"), 1, &["rows.jsonl: --out would overwrite what is read"]);
+    fails(&run("folder"), 1, &["cannot write folder: is a folder"]);
+    assert_eq!(fs::read_to_string(dir.path().join("rows.jsonl")).unwrap(), text);
+    assert_eq!(names(dir.path()), ["folder", "rows.jsonl"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_stay_what_they_are() {
+    let dir = tempdir().unwrap();
+    write(dir.path(), "rows.jsonl", &[row("nothing")]);
+    fs::write(dir.path().join("real.jsonl"), "").unwrap();
+    std::os::unix::fs::symlink("real.jsonl", dir.path().join("link.jsonl")).unwrap();
+    let ran = swerl(dir.path(), &["score", "rows.jsonl", "--out", "link.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(dir.path().join("link.jsonl").is_symlink());
+    assert_eq!(rows(&fs::read_to_string(dir.path().join("real.jsonl")).unwrap()).len(), 1);
+
+    let pipe = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    let ran = swerl(dir.path(), &["score", "rows.jsonl", "--out", "pipe"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(rows(&reader.join().unwrap()).len(), 1);
+    assert_eq!(names(dir.path()), ["link.jsonl", "pipe", "real.jsonl", "rows.jsonl"]);
+}
+
+#[test]
+fn readers_of_errors_and_summaries_may_leave() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("rows.jsonl"), "{\n".repeat(3_000)).unwrap();
+    write(dir.path(), "good.jsonl", &[row("nothing")]);
+    for (args, code) in [
+        (&["score", "rows.jsonl"][..], Some(1)),
+        (&["score", "good.jsonl", "--out", "scores.jsonl"], Some(0)),
+    ] {
+        let mut child = command(dir.path(), args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stderr.take());
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), code, "{args:?}");
+    }
+}

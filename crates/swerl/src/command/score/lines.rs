@@ -5,6 +5,9 @@ use std::io::{self, BufRead, BufReader, Read};
 /// Longest line taken, in bytes. A longer one is skipped and reported.
 pub(crate) const MAX_LINE: usize = 64 << 20;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 const CHUNK_LINES: usize = 512;
 const CHUNK_BYTES: usize = 8 << 20;
 
@@ -13,7 +16,7 @@ const CHUNK_BYTES: usize = 8 << 20;
 pub(crate) struct Line {
     /// From 1.
     pub(crate) number: u64,
-    /// Without its end; `None` when it is longer than [`MAX_LINE`].
+    /// Without its end and without a byte order mark; `None` when it is longer than [`MAX_LINE`].
     pub(crate) bytes: Option<Vec<u8>>,
     /// Bytes read, the end included.
     size: u64,
@@ -67,6 +70,10 @@ impl<R: Read> Lines<R> {
         if whole {
             bytes.pop();
         }
+        // Some editors and tools begin a text with a byte order mark.
+        if self.number == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         let too_long = bytes.len() > MAX_LINE;
         if too_long {
             bytes = Vec::new();
@@ -101,6 +108,7 @@ mod tests {
     fn lines_and_limits() {
         check(b"", &[]);
         check(b"a\n\nbc", &[(1, Some(1)), (2, Some(0)), (3, Some(2))]);
+        check(b"\xef\xbb\xbfab\n\xef\xbb\xbfab\n", &[(1, Some(2)), (2, Some(5))]);
         let long = |len: usize| [vec![b'x'; len], b"\nend\n".to_vec()].concat();
         check(&long(MAX_LINE), &[(1, Some(MAX_LINE)), (2, Some(3))]);
         check(&long(MAX_LINE + 1), &[(1, None), (2, Some(3))]);

@@ -12,7 +12,10 @@ use swerl::{
     },
 };
 
-use super::lines::{Line, MAX_LINE};
+use super::{
+    lines::{Line, MAX_LINE},
+    text::{self, Text},
+};
 
 /// Seeds by id.
 pub(crate) type Seeds = BTreeMap<String, SeedExample>;
@@ -23,15 +26,14 @@ type Files = BTreeMap<String, String>;
 #[derive(Debug, Deserialize)]
 struct Row {
     id: Option<Id>,
-    #[serde(default)]
-    kind: Kind,
+    kind: Option<Kind>,
     seed: Option<String>,
-    context: Option<Files>,
-    oracle: Option<Files>,
-    output: Option<String>,
-    prediction: Option<Files>,
-    oracle_patches: Option<Vec<String>>,
-    pred_patches: Option<Vec<String>>,
+    context: Option<BTreeMap<Text, Text>>,
+    oracle: Option<BTreeMap<Text, Text>>,
+    output: Option<Text>,
+    prediction: Option<BTreeMap<Text, Text>>,
+    oracle_patches: Option<Vec<Text>>,
+    pred_patches: Option<Vec<Text>>,
 }
 
 /// How the prediction is written.
@@ -49,9 +51,9 @@ enum Kind {
 
 /// An id as the user wrote it.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`id` must be a string or a number")]
 enum Id {
-    Number(u64),
+    Number(serde_json::Number),
     Text(String),
 }
 
@@ -84,8 +86,10 @@ pub(crate) struct Scored {
 pub(crate) enum RowError {
     /// Longer than [`MAX_LINE`].
     TooLong,
-    /// Not a row.
+    /// Not JSON, or a field of another type.
     Json(serde_json::Error),
+    /// JSON of another type, another encoding, or no JSON.
+    NotAnObject,
     /// Not what the kind of row needs.
     Lacks(&'static str),
     /// A seed that the seeds file lacks.
@@ -97,6 +101,9 @@ impl fmt::Display for RowError {
         match self {
             Self::TooLong => write!(f, "longer than {} MiB", MAX_LINE >> 20),
             Self::Json(error) => write!(f, "not a row to score: {error}"),
+            Self::NotAnObject => {
+                write!(f, "not a row to score: a row is one JSON object on a line, in UTF-8")
+            }
             Self::Lacks(what) => write!(f, "a row needs {what}"),
             Self::UnknownSeed(id) => write!(f, "no seed is called {id:?} (see --seeds)"),
         }
@@ -112,20 +119,22 @@ pub(crate) fn score(
     seeds: &Seeds,
 ) -> Result<Option<Scored>, RowError> {
     let bytes = line.bytes.as_deref().ok_or(RowError::TooLong)?;
-    if bytes.trim_ascii().is_empty() {
-        return Ok(None);
+    match bytes.trim_ascii_start().first() {
+        None => return Ok(None),
+        Some(b'{') => {}
+        Some(_) => return Err(RowError::NotAnObject),
     }
     let row: Row = serde_json::from_slice(bytes).map_err(RowError::Json)?;
-    let score = match row.kind {
+    let score = match row.kind.unwrap_or_default() {
         Kind::SearchReplace => {
-            let output = row.output.as_deref().ok_or(RowError::Lacks("`output`"))?;
+            let output = row.output.ok_or(RowError::Lacks("`output`"))?;
             let (context, oracle) = files(row.context, row.oracle, row.seed.as_ref(), seeds)?;
-            Scorer::new().score(matcher, &Target::new(&context, &oracle), output)
+            Scorer::new().score(matcher, &Target::new(&context, &oracle), &output.0)
         }
         Kind::General => {
             let predicted = row.prediction.ok_or(RowError::Lacks("`prediction`"))?;
             let (context, oracle) = files(row.context, row.oracle, row.seed.as_ref(), seeds)?;
-            score_contents(&context, &predicted, &oracle)
+            score_contents(&context, &text::files(predicted), &oracle)
         }
         Kind::Unidiff => match (row.pred_patches, row.oracle_patches) {
             (Some(predicted), Some(oracle)) => score_unidiff(&predicted, &oracle),
@@ -134,7 +143,7 @@ pub(crate) fn score(
     };
     let id = row.id.or(row.seed.map(Id::Text));
     let row = ScoreRow {
-        id: id.unwrap_or(Id::Number(line.number)),
+        id: id.unwrap_or(Id::Number(line.number.into())),
         reward: score.reward,
         outcome: &score.outcome,
         reason: score.outcome.to_string(),
@@ -151,13 +160,13 @@ pub(crate) fn score(
 
 /// The files shown and the merged ones: the row's own, or those of the seed that it names.
 fn files(
-    context: Option<Files>,
-    oracle: Option<Files>,
+    context: Option<BTreeMap<Text, Text>>,
+    oracle: Option<BTreeMap<Text, Text>>,
     seed: Option<&String>,
     seeds: &Seeds,
 ) -> Result<(Files, Files), RowError> {
     match (context, oracle, seed) {
-        (Some(context), Some(oracle), None) => Ok((context, oracle)),
+        (Some(context), Some(oracle), None) => Ok((text::files(context), text::files(oracle))),
         (None, None, Some(id)) => {
             let seed = seeds.get(id).ok_or_else(|| RowError::UnknownSeed(id.clone()))?;
             Ok((seed.context(), seed.oracle.clone()))

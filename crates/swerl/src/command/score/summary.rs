@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::row::Scored;
+use crate::output::{print_line, say};
 
 /// Counts and sums over the rows.
 #[derive(Debug, Default)]
@@ -71,10 +72,10 @@ impl Summary {
             )
         };
         if to_stdout {
-            println!("{text}");
+            print_line(&text)
         } else {
-            eprintln!("{text}");
+            say(&text);
+            Ok(())
         }
-        Ok(())
     }
 }
