@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "compact")]
     pub(crate) template: TemplateName,
     /// GRPO steps.
-    #[arg(long, default_value_t = 24)]
+    #[arg(long, default_value_t = 12)]
     pub(crate) steps: u64,
     /// Prompts in a GRPO step.
     #[arg(long, default_value_t = 16)]

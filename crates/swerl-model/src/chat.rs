@@ -202,6 +202,7 @@ fn environment<'s>() -> Environment<'s> {
 }
 
 /// As Python's `json.dumps(value, ensure_ascii=False)`; no HTML escapes.
+#[allow(clippy::needless_pass_by_value)] // The library hands a filter its options by value.
 fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     options.assert_all_used()?;
     let mut out = Vec::new();

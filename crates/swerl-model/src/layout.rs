@@ -21,12 +21,14 @@ pub(crate) struct Layout {
 }
 
 enum Sight {
-    Masked {
-        rotary: Rotary,
-        mask: Tensor<4>,
-    },
+    Masked(Box<Masked>),
     #[cfg(feature = "flex")]
     Fused(std::sync::Arc<Plan>),
+}
+
+struct Masked {
+    rotary: Rotary,
+    mask: Tensor<4>,
 }
 
 impl Layout {
@@ -47,14 +49,14 @@ impl Layout {
         let rotary = Rotary::new(&frequencies(config), &positions, rows.len(), device);
         let mask = mask::of_rows(rows, longest, device);
         let starts = starts(rows.iter().map(|_| longest));
-        Self { tokens, starts, sight: Sight::Masked { rotary, mask } }
+        Self { tokens, starts, sight: Sight::Masked(Box::new(Masked { rotary, mask })) }
     }
 
     /// What a block is told of it.
     pub(crate) fn view(&self) -> View<'_> {
         match &self.sight {
-            Sight::Masked { rotary, mask } => {
-                View::Masked { batch: self.starts.len(), rotary, mask }
+            Sight::Masked(of) => {
+                View::Masked { batch: self.starts.len(), rotary: &of.rotary, mask: &of.mask }
             }
             #[cfg(feature = "flex")]
             Sight::Fused(plan) => View::Fused(plan.clone()),
