@@ -101,7 +101,7 @@ fn options(args: &FilterArgs) -> Result<CurateOptions> {
         filters.licences = Some(allowed);
     }
     if let Some(near) = args.near_duplicates {
-        if !(near >= 0.0) {
+        if near.is_nan() || near < 0.0 {
             bail!("--near-duplicates {near}: a similarity is not below 0");
         }
         filters.near_duplicates = (near <= 1.0).then_some(near);
