@@ -75,7 +75,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make seeds (issue, files, oracle) from merged pull requests.
     #[command(subcommand)]
-    Curate(Curate),
+    Curate(Box<Curate>),
     /// Score outputs of a model against the merged change.
     #[command(after_help = SCORE_EXAMPLES)]
     Score(ScoreArgs),

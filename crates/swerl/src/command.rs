@@ -15,7 +15,7 @@ use crate::{
 /// Runs the command asked for.
 pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
     match cli.command {
-        Command::Curate(args) => curate::run(args, cli.quiet, interrupt),
+        Command::Curate(args) => curate::run(*args, cli.quiet, interrupt),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
         Command::View(args) => view::run(&args, cli.quiet, interrupt),
         Command::Rollouts(command) => rollouts::run(&command, interrupt),

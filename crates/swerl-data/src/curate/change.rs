@@ -12,7 +12,7 @@ use super::CurateOptions;
 use super::check::{case_collisions, round_trips};
 use super::judges::Judges;
 use super::licences::Licences;
-use super::texts::{FileChange, Sides, Texts, moved, read_texts, select};
+use super::texts::{FileChange, Texts, moved, read_texts, select};
 use crate::context::{Scout, Surroundings};
 use crate::error::DataError;
 use crate::filter::hunk::ChangedFile;
@@ -191,19 +191,17 @@ impl Reader<'_> {
     }
 
     fn note(&mut self, files: &[FileChange], texts: &Texts) {
-        let empty = |side: &Option<String>| side.as_deref() == Some("");
         let crlf = |side: &Option<String>| side.as_deref().is_some_and(|t| t.contains("\r\n"));
-        let any = |test: &dyn Fn(&Sides) -> bool| texts.iter().any(test);
+        let added = || texts.iter().filter(|(old, _)| old.is_none()).map(|(_, new)| new);
+        let deleted = || texts.iter().filter(|(_, new)| new.is_none()).map(|(old, _)| old);
+        let mut lone = added().chain(deleted());
         for (note, holds) in [
             (Note::Rename, moved(texts)),
             (Note::ModeChange, files.iter().any(|file| file.mode_changes)),
-            (Note::Addition, any(&|(old, _)| old.is_none())),
-            (Note::Deletion, any(&|(_, new)| new.is_none())),
-            (
-                Note::EmptyFile,
-                any(&|(old, new)| (old.is_none() && empty(new)) || (new.is_none() && empty(old))),
-            ),
-            (Note::CarriageReturn, any(&|(old, new)| crlf(old) || crlf(new))),
+            (Note::Addition, added().next().is_some()),
+            (Note::Deletion, deleted().next().is_some()),
+            (Note::EmptyFile, lone.any(|text| text.as_deref() == Some(""))),
+            (Note::CarriageReturn, texts.iter().any(|(old, new)| crlf(old) || crlf(new))),
         ] {
             if holds {
                 count(&mut self.notes, note);

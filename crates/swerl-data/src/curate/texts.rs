@@ -19,11 +19,8 @@ pub(super) struct FileChange {
     pub(super) mode_changes: bool,
 }
 
-/// Old and new text of a file; `None` where it does not exist.
-pub(super) type Sides = (Option<String>, Option<String>);
-
-/// Those of every file.
-pub(super) type Texts = Vec<Sides>;
+/// Old and new text of every file.
+pub(super) type Texts = Vec<(Option<String>, Option<String>)>;
 
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;

@@ -183,6 +183,6 @@ fn filters_of_the_command_line() {
     fails(&seeds(path, &["--licences", "permissive,GPL-3.0"]), 1, &[none]);
     assert_eq!(seeds(path, &["--licences", "NONE"]).code, Some(0));
     fails(&seeds(path, &["--merged-before", "soon"]), 1, &["--merged-before soon", "moment"]);
-    fails(&seeds(path, &["--near-duplicates", "-1"]), 1, &["not below 0"]);
+    fails(&seeds(path, &["--near-duplicates=-1"]), 1, &["not below 0"]);
     fails(&seeds(path, &["--exclude-instances", "none.txt"]), 1, &["cannot read none.txt"]);
 }
