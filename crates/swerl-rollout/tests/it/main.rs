@@ -2,6 +2,7 @@
 
 mod collecting;
 mod distribution;
+#[cfg(feature = "engine")]
 mod engine;
 mod evaluating;
 #[cfg(feature = "local")]
