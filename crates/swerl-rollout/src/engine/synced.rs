@@ -159,7 +159,7 @@ impl EngineWeights<swerl_model::CausalLm> for ModelFolders {
     ) -> Result<Vec<f32>, Box<dyn Error + Send + Sync>> {
         use swerl_grpo::{Policy, Sequence};
         let sequence = Sequence::supervised(&ids[..1], &ids[1..]);
-        let batch = swerl_grpo::batch::TokenBatch::from_sequences(&[sequence], 1.0, None)?;
+        let batch = swerl_grpo::batch::TokenBatch::from_sequences(&[sequence], None, 1.0)?;
         Ok(policy.score(&batch)?.to_host()?.0)
     }
 }
