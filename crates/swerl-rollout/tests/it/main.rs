@@ -7,6 +7,8 @@ mod engine;
 mod evaluating;
 #[cfg(feature = "local")]
 mod local;
+#[cfg(all(feature = "local", feature = "engine"))]
+mod local_weights;
 mod prompts;
 mod rewards;
 mod supervised;
