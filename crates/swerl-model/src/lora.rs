@@ -132,7 +132,8 @@ impl CausalLm {
             let change = update.a.val().matmul(update.b.val()).mul_scalar(update.scale);
             let linear = &mut projection.linear;
             let weight = (linear.weight.val() + change).detach();
-            linear.weight = Param::initialized(linear.weight.id, weight.require_grad());
+            let weight = if weight.is_autodiff() { weight.require_grad() } else { weight };
+            linear.weight = Param::initialized(linear.weight.id, weight);
         }
         model
     }
