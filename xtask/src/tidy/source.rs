@@ -60,7 +60,7 @@ pub fn check(project: &Project, findings: &mut Vec<Finding>) {
                 add(index + 1, "a library reads no environment variables: take an argument".into());
             }
         }
-        if is_library(path) && text.contains(concat!("Command::", "new(")) {
+        if is_library(path) && starts_processes(text) {
             let package = path.split("/src/").next().unwrap_or(path);
             spawning.entry(package.to_owned()).or_default().push(path);
         }
@@ -77,6 +77,13 @@ pub fn check(project: &Project, findings: &mut Vec<Finding>) {
             });
         }
     }
+}
+
+/// Whether `text` names the standard library's `Command` with its constructor.
+fn starts_processes(text: &str) -> bool {
+    let constructor = concat!("Command::", "new(");
+    let in_a_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(constructor).any(|(at, _)| !text[..at].ends_with(in_a_name))
 }
 
 /// Source of a published library: a crate's `src/` without its program.
