@@ -258,10 +258,7 @@ fn links_and_pipes_stay_what_they_are() {
     let pipe = dir.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    let reader = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || fs::read_to_string(pipe).unwrap()
-    });
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).unwrap());
     let ran = swerl(dir.path(), &["score", "rows.jsonl", "--out", "pipe"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(rows(&reader.join().unwrap()).len(), 1);
