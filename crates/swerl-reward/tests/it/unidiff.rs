@@ -89,3 +89,14 @@ fn broken_texts_are_named_and_count_as_nothing() {
     assert_eq!(score_unidiff(&[huge], &[good]).reward, 0.0);
     assert_eq!(score_unidiff(&[huge], &["x"]).reward, 1.0);
 }
+
+#[test]
+fn stray_lines_outside_hunks_are_passed_over() {
+    let good = "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+TWO\n";
+    for stray in
+        ["+++ b/g\n", "\\ No newline at end of file\n", "+more than the header says\n", "```\n"]
+    {
+        let score = score_unidiff(&[format!("{good}prose\n{stray}")], &[good]);
+        assert_eq!(score.reward, 1.0, "{stray:?}");
+    }
+}
