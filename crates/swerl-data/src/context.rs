@@ -32,7 +32,7 @@ pub struct ContextOptions {
     /// The most files. Usual: 3; 0 adds none.
     pub max_files: usize,
     /// The most tokens of all of them together, by
-    /// [`estimate_tokens`](crate::tokens::estimate_tokens). Usual: 6,144.
+    /// [`estimate_tokens`]. Usual: 6,144.
     pub max_tokens: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Files that a program wrote: by name, or by a mark near the top of the text.
 //!
-//! A mark counts in the first [`HEAD_LINES`] lines only, and only where the line is a comment: a
+//! A mark counts in the first `HEAD_LINES` lines only, and only where the line is a comment: a
 //! program that writes such marks holds them as strings, further down.
 
 use super::hunk::ChangedFile;
