@@ -13,7 +13,7 @@ use crate::support::Bytes;
 
 const WIDE: LocalLimits = LocalLimits { max_rows: 1000, max_tokens: 1_000_000 };
 
-fn model(device: &Device) -> CausalLm {
+pub(crate) fn model(device: &Device) -> CausalLm {
     let config = ModelConfig {
         vocab_size: Bytes::VOCABULARY,
         hidden_size: 32,

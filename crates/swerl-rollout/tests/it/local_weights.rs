@@ -1,38 +1,20 @@
 //! A model's weights as engines get them: folders that load back, and the log-probs of a probe.
 
 use burn::tensor::Device;
-use swerl_model::{CausalLm, ModelConfig, StoredDtype};
+use swerl_model::{CausalLm, StoredDtype};
 use swerl_rollout::{
     EngineWeights, LocalLimits, LocalSampler, ModelFolders, Prompt, SampleRequest, Sampler,
     SamplingParams, Stream, TextCodec, WeightUpdate,
 };
 
+use crate::local::model;
 use crate::support::Bytes;
-
-fn model(seed: u64) -> CausalLm {
-    let config = ModelConfig {
-        vocab_size: Bytes::VOCABULARY,
-        hidden_size: 32,
-        intermediate_size: 64,
-        num_hidden_layers: 2,
-        num_attention_heads: 4,
-        num_key_value_heads: 2,
-        head_dim: 8,
-        max_position_embeddings: 128,
-        tie_word_embeddings: true,
-        rope_scaling: None,
-        ..ModelConfig::llama_3_3_70b()
-    };
-    let device = Device::flex();
-    device.seed(seed);
-    CausalLm::new(&config, &device)
-}
 
 #[test]
 fn a_probe_scores_as_it_was_sampled_and_folders_hold_the_same_weights() {
     let root = tempfile::tempdir().expect("a folder");
     let mut folders = ModelFolders::new(root.path(), StoredDtype::F32, 2);
-    let model = model(3);
+    let model = model(&Device::flex());
     let prompts = [Prompt {
         id: "p".to_owned(),
         text: "fix it".to_owned(),
