@@ -40,6 +40,10 @@ pub(crate) struct Arguments {
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
     #[arg(long, default_value_t = 1.5e-4)]
     pub(crate) lr: f64,
+    /// Weight of the KL term (k3, token mean) against the policy after fine-tuning; 0 keeps no
+    /// reference.
+    #[arg(long, default_value_t = 0.0)]
+    pub(crate) kl: f64,
     /// Peak learning rate of supervised fine-tuning; it falls to a fifth over all rounds.
     #[arg(long, default_value_t = 1.5e-3)]
     pub(crate) sft_lr: f64,

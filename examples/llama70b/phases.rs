@@ -198,8 +198,13 @@ impl Run<'_> {
     pub(crate) fn grpo(&self, policy: CausalLm) -> Result<Option<(CausalLm, Totals)>> {
         let a = self.arguments;
         let mut objective = Preset::SweRl.objective();
-        // beta is not published; without a KL term no reference model is kept.
-        objective.loss.kl = None;
+        // The paper's beta is not published.
+        objective.loss.kl = objective
+            .loss
+            .kl
+            .filter(|_| a.kl > 0.0)
+            .map(|kl| swerl_grpo::loss::Kl { coefficient: a.kl, ..kl });
+        let reference = objective.loss.kl.map(|_| policy.clone());
         let config = TrainConfig {
             steps: a.steps,
             objective,
@@ -242,7 +247,14 @@ impl Run<'_> {
         .with_observer(&mut ear);
         let mut recorder = Recorder::new(self.live, &a.out, "grpo", first, a.steps, &last)?;
         self.live.begin("GRPO", a.steps);
-        let trained = train(policy, None, &mut source, &mut recorder, &config, &Resume::Latest)?;
+        let trained = train(
+            policy,
+            reference.as_ref(),
+            &mut source,
+            &mut recorder,
+            &config,
+            &Resume::Latest,
+        )?;
         self.live.end();
         Ok((trained.end == End::Finished).then_some((trained.policy, recorder.totals)))
     }

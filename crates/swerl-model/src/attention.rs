@@ -1,23 +1,30 @@
 //! Grouped-query attention. Keys and values are never expanded to the number of query heads: the
 //! query heads that share a key head are folded into the query axis instead.
 //!
-//! Four views of what a query sees:
+//! What a query sees:
 //! * [`View::Masked`]: other tokens of the same rows, by an additive mask (training, scoring);
 //! * [`View::Fused`]: the same, by a kernel that visits only what is seen (CPU);
-//! * [`View::Prefill`]: the same, causal, and keys and values are kept for decoding;
-//! * [`View::Decode`]: the cached prompt (shared by all samples of a prompt) and the sample's own
-//!   cached tokens, one query each.
+//! * [`View::Prefill`] and [`View::FusedPrefill`]: the same, causal, and keys and values are kept
+//!   for decoding;
+//! * [`View::Decode`] and [`View::FusedDecode`]: the cached prompt (shared by all samples of a
+//!   prompt) and the sample's own cached tokens, one query each.
 
 #[cfg(feature = "flex")]
 use std::sync::Arc;
 
 use burn::module::Module;
+#[cfg(feature = "flex")]
+use burn::tensor::{DType, TensorData};
 use burn::tensor::{Device, Tensor, activation};
 
-use crate::cache::{LayerCache, LayerPrompt};
+use crate::cache::tensors::{LayerCache, LayerPrompt};
 use crate::config::ModelConfig;
 #[cfg(feature = "flex")]
+use crate::fused::angles::Angles;
+#[cfg(feature = "flex")]
 use crate::fused::attention::Plan;
+#[cfg(feature = "flex")]
+use crate::fused::decode::{self, Heads, Seen, Tokens};
 use crate::linear::Projection;
 use crate::rotary::Rotary;
 
@@ -39,15 +46,26 @@ pub(crate) enum View<'a> {
     /// Rows of any length laid end to end, by the fused kernel.
     #[cfg(feature = "flex")]
     Fused(Arc<Plan>),
-    /// As `within`; the rotated keys and the values are pushed to `kept`.
+    /// As `Masked`; the rotated keys and the values are pushed to `kept`.
     Prefill {
         batch: usize,
         rotary: &'a Rotary,
-        within: Box<View<'a>>,
+        mask: &'a Tensor<4>,
         kept: &'a mut Vec<LayerPrompt>,
+    },
+    /// As `Fused`, for prompts of `lens` tokens; keys and values are pushed to `kept`.
+    #[cfg(feature = "flex")]
+    FusedPrefill {
+        plan: Arc<Plan>,
+        heads: Heads,
+        lens: &'a [usize],
+        kept: &'a mut Vec<Vec<Arc<Tokens>>>,
     },
     /// One token per row; `mask` is additive over prompt tokens, `[P, 1, 1, Tp]`.
     Decode { rotary: &'a Rotary, mask: &'a Tensor<4>, cache: &'a mut LayerCache, samples: usize },
+    /// One token per row, by the CPU's kernel.
+    #[cfg(feature = "flex")]
+    FusedDecode { angles: &'a Angles, heads: Heads, rows: &'a mut [Seen] },
 }
 
 impl Attention {
@@ -83,12 +101,25 @@ impl Attention {
                 let v = self.by_head(v, *batch).swap_dims(1, 2);
                 self.flat(attend(q, k, v, mask))
             }
-            View::Prefill { batch, rotary, within, kept } => {
-                kept.push(LayerPrompt {
-                    k: rotary.apply(self.by_head(k.clone(), *batch)).swap_dims(1, 2),
-                    v: self.by_head(v.clone(), *batch).swap_dims(1, 2),
-                });
-                self.see(q, k, v, within)
+            View::Prefill { batch, rotary, mask, kept } => {
+                let q = self.rotated_queries(q, *batch, rotary);
+                let k = rotary.apply(self.by_head(k, *batch)).swap_dims(1, 2);
+                let v = self.by_head(v, *batch).swap_dims(1, 2);
+                kept.push(LayerPrompt { k: k.clone(), v: v.clone() });
+                self.flat(attend(q, k, v, mask))
+            }
+            #[cfg(feature = "flex")]
+            View::FusedPrefill { plan, heads, lens, kept } => {
+                let (keys, values) = (host(k.clone()), host(v.clone()));
+                kept.push(Tokens::of_prompts(*heads, plan.angles(), lens, [&keys, &values]));
+                crate::fused::rotary_attention(q, k, v, plan.clone())
+            }
+            #[cfg(feature = "flex")]
+            View::FusedDecode { angles, heads, rows } => {
+                let (shape, device) = (q.dims(), q.device());
+                let [q, k, v] = [q, k, v].map(host);
+                let out = decode::attend(*heads, angles, rows, [&q, &k, &v]);
+                Tensor::from_data(TensorData::new(out, shape), (&device, DType::F32))
             }
             View::Decode { rotary, mask, cache, samples } => {
                 let rows = q.dims()[0];
@@ -117,6 +148,12 @@ impl Attention {
         let [b, h, t, hd] = x.dims();
         x.swap_dims(1, 2).reshape([b * t, h * hd])
     }
+}
+
+/// The values of a tensor of the CPU backend.
+#[cfg(feature = "flex")]
+fn host(x: Tensor<2>) -> Vec<f32> {
+    x.into_data().try_into_vec().expect("the CPU's kernels compute in f32")
 }
 
 /// `softmax(q k^T + mask) v`; `q` is `[B, H, T, h]` and scaled, `k` and `v` are `[B, KV, T, h]`.

@@ -6,7 +6,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
-use crate::cache::index;
+use crate::cache::tensors::index;
 use crate::causal_lm::CausalLm;
 use crate::layout::Layout;
 use crate::ops::rms_norm;

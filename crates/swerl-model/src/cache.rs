@@ -2,26 +2,24 @@
 //!
 //! A prompt is computed once ([`PromptCache`]) and shared by all samples drawn for it
 //! ([`DecodeCache`]): its keys and values are held once per prompt, each sample holds only its own
-//! tokens. Prompts are right-padded to the longest; the padding is masked.
+//! tokens.
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+#[cfg(feature = "flex")]
+pub(crate) mod host;
+pub(crate) mod tensors;
 
-/// Additive mask of what must not be seen. Finite, so that a fully masked row gives no NaN.
-pub(crate) const MASKED: f32 = -1e30;
-
-/// Keys and values of one layer's prompts, `[P, KV, Tp, h]`.
 #[derive(Debug, Clone)]
-pub(crate) struct LayerPrompt {
-    pub(crate) k: Tensor<4>,
-    pub(crate) v: Tensor<4>,
+pub(crate) enum Prompts {
+    Tensors(tensors::Prompts),
+    #[cfg(feature = "flex")]
+    Host(host::Prompts),
 }
 
 /// Prompts after [`prefill`](crate::CausalLm::prefill), ready to be forked into samples.
 #[derive(Debug, Clone)]
 pub struct PromptCache {
-    pub(crate) layers: Vec<LayerPrompt>,
     pub(crate) lens: Vec<usize>,
-    pub(crate) mask: Tensor<4>,
+    pub(crate) prompts: Prompts,
 }
 
 impl PromptCache {
@@ -33,103 +31,83 @@ impl PromptCache {
     /// A decoding cache for `samples` samples of each prompt, prompt-major, with room for
     /// `max_new` tokens each.
     pub fn fork(&self, samples: usize, max_new: usize) -> DecodeCache {
-        let rows = self.lens.len() * samples;
-        let layer = |prompt: &LayerPrompt| {
-            let [_, kv, _, hd] = prompt.k.dims();
-            let empty = || Tensor::<4>::zeros([rows, kv, max_new, hd], &prompt.k.device());
-            LayerCache { prompt: prompt.clone(), k: empty(), v: empty(), len: 0 }
+        let rows = match &self.prompts {
+            Prompts::Tensors(prompts) => Rows::Tensors(prompts.fork(&self.lens, samples, max_new)),
+            #[cfg(feature = "flex")]
+            Prompts::Host(prompts) => Rows::Host(prompts.fork(samples, max_new)),
         };
-        DecodeCache {
-            layers: self.layers.iter().map(layer).collect(),
-            mask: self.mask.clone(),
-            lens: self.lens.clone(),
-            samples,
-            generated: 0,
-            capacity: max_new,
-        }
+        DecodeCache { rows }
     }
 }
 
-/// The running state of `prompts * samples` sequences, prompt-major.
+#[derive(Debug, Clone)]
+pub(crate) enum Rows {
+    Tensors(tensors::Rows),
+    #[cfg(feature = "flex")]
+    Host(host::Rows),
+}
+
+/// The running state of some sequences, its rows.
 #[derive(Debug, Clone)]
 pub struct DecodeCache {
-    pub(crate) layers: Vec<LayerCache>,
-    pub(crate) mask: Tensor<4>,
-    pub(crate) lens: Vec<usize>,
-    pub(crate) samples: usize,
-    pub(crate) generated: usize,
-    pub(crate) capacity: usize,
+    pub(crate) rows: Rows,
 }
 
 impl DecodeCache {
     /// Number of sequences.
     pub fn rows(&self) -> usize {
-        self.lens.len() * self.samples
-    }
-
-    /// Tokens taken so far by [`step`](crate::CausalLm::step), per sequence.
-    pub fn generated(&self) -> usize {
-        self.generated
-    }
-
-    /// Drops the prompts that are not in `keep`, with all their samples: the rows of the others
-    /// move up, in order.
-    ///
-    /// # Panics
-    /// If `keep` has not one entry per prompt, or keeps none.
-    pub fn retain_prompts(&mut self, keep: &[bool]) {
-        assert_eq!(keep.len(), self.lens.len(), "one entry per prompt");
-        assert!(keep.contains(&true), "at least one prompt is kept");
-        let kept: Vec<usize> = (0..keep.len()).filter(|&p| keep[p]).collect();
-        let rows: Vec<usize> =
-            kept.iter().flat_map(|p| p * self.samples..(p + 1) * self.samples).collect();
-        let device = self.mask.device();
-        let prompts = index(&kept, &device);
-        let rows = index(&rows, &device);
-        self.mask = self.mask.clone().select(0, prompts.clone());
-        self.lens = kept.iter().map(|&p| self.lens[p]).collect();
-        for layer in &mut self.layers {
-            layer.prompt.k = layer.prompt.k.clone().select(0, prompts.clone());
-            layer.prompt.v = layer.prompt.v.clone().select(0, prompts.clone());
-            layer.k = layer.k.clone().select(0, rows.clone());
-            layer.v = layer.v.clone().select(0, rows.clone());
+        match &self.rows {
+            Rows::Tensors(rows) => rows.len(),
+            #[cfg(feature = "flex")]
+            Rows::Host(rows) => rows.len(),
         }
     }
-}
 
-/// One layer's shared prompts and the samples' own tokens, `[rows, KV, capacity, h]`.
-#[derive(Debug, Clone)]
-pub(crate) struct LayerCache {
-    pub(crate) prompt: LayerPrompt,
-    k: Tensor<4>,
-    v: Tensor<4>,
-    len: usize,
-}
-
-impl LayerCache {
-    /// Appends one token per row; `k` and `v` are `[rows, KV, 1, h]`.
-    pub(crate) fn push(&mut self, k: Tensor<4>, v: Tensor<4>) {
-        let [rows, kv, _, hd] = k.dims();
-        let at = [0..rows, 0..kv, self.len..self.len + 1, 0..hd];
-        // Taken out and put back, so that the backend may write in place.
-        let empty = || Tensor::<4>::zeros([1, 1, 1, 1], &k.device());
-        let (old_k, old_v) =
-            (std::mem::replace(&mut self.k, empty()), std::mem::replace(&mut self.v, empty()));
-        self.k = old_k.slice_assign(at.clone(), k);
-        self.v = old_v.slice_assign(at, v);
-        self.len += 1;
+    /// Whether each sequence has room for another token.
+    pub fn has_room(&self) -> bool {
+        match &self.rows {
+            Rows::Tensors(rows) => rows.generated < rows.capacity,
+            #[cfg(feature = "flex")]
+            Rows::Host(rows) => rows.has_room(),
+        }
     }
 
-    /// The samples' own keys and values so far, `[rows, KV, len, h]`.
-    pub(crate) fn own(&self) -> (Tensor<4>, Tensor<4>) {
-        (self.k.clone().narrow(2, 0, self.len), self.v.clone().narrow(2, 0, self.len))
+    /// Drops rows that are not in `keep`. Returns the rows that stay, in order, by their former
+    /// numbers: on the CPU those of `keep`, elsewhere all samples of each prompt that keeps one
+    /// (and every row when none is to be kept).
+    ///
+    /// # Panics
+    /// If `keep` has not one entry per row.
+    pub fn retain(&mut self, keep: &[bool]) -> Vec<usize> {
+        assert_eq!(keep.len(), self.rows(), "one entry per row");
+        match &mut self.rows {
+            Rows::Tensors(rows) => rows.retain(keep),
+            #[cfg(feature = "flex")]
+            Rows::Host(rows) => {
+                rows.retain(keep);
+                (0..keep.len()).filter(|&row| keep[row]).collect()
+            }
+        }
     }
-}
 
-/// Row numbers as an index tensor.
-pub(crate) fn index(rows: &[usize], device: &Device) -> Tensor<1, Int> {
-    let ids: Vec<i32> =
-        rows.iter().map(|&r| i32::try_from(r).expect("row numbers fit i32")).collect();
-    let len = ids.len();
-    Tensor::from_data(TensorData::new(ids, [len]), (device, DType::I32))
+    /// Whether [`append`](Self::append) adds rows to running ones.
+    pub fn appends(&self) -> bool {
+        match &self.rows {
+            Rows::Tensors(_) => false,
+            #[cfg(feature = "flex")]
+            Rows::Host(_) => true,
+        }
+    }
+
+    /// Adds the rows of `other`, of the same model, behind these.
+    ///
+    /// # Panics
+    /// If [`appends`](Self::appends) says no.
+    pub fn append(&mut self, other: Self) {
+        match (&mut self.rows, other.rows) {
+            #[cfg(feature = "flex")]
+            (Rows::Host(rows), Rows::Host(other)) => rows.append(other),
+            _ => panic!("rows of a tensor cache run together from their start"),
+        }
+    }
 }

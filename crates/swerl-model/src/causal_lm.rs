@@ -3,12 +3,20 @@
 use burn::module::Module;
 use burn::nn::{Embedding, EmbeddingConfig, Initializer, Linear, RmsNorm, RmsNormConfig};
 use burn::tensor::{DType, Device, Tensor, TensorData};
+#[cfg(feature = "flex")]
 use swerl_grpo::batch::Row;
 
 use crate::attention::View;
 use crate::block::Block;
-use crate::cache::{DecodeCache, MASKED, PromptCache, index};
+#[cfg(feature = "flex")]
+use crate::cache::host;
+use crate::cache::tensors::{self, MASKED, index};
+use crate::cache::{DecodeCache, PromptCache, Prompts, Rows};
 use crate::config::ModelConfig;
+#[cfg(feature = "flex")]
+use crate::fused::angles::Angles;
+#[cfg(feature = "flex")]
+use crate::fused::decode::Heads;
 use crate::linear::{INIT_STD, linear};
 use crate::mask;
 use crate::ops::rms_norm;
@@ -77,30 +85,47 @@ impl CausalLm {
             prompts.iter().all(|p| !p.is_empty()) && !prompts.is_empty(),
             "prompts are not empty"
         );
-        let device = self.device();
         let lens: Vec<usize> = prompts.iter().map(Vec::len).collect();
+        #[cfg(feature = "flex")]
+        if crate::fused::is_fused(&self.device()) {
+            return self.prefill_fused(prompts, lens);
+        }
+        self.prefill_padded(prompts, lens)
+    }
+
+    /// Prompts end to end, for the CPU's kernel.
+    #[cfg(feature = "flex")]
+    fn prefill_fused(&self, prompts: &[Vec<u32>], lens: Vec<usize>) -> (PromptCache, Tensor<2>) {
+        let rows: Vec<Row> = prompts.iter().map(|p| Row::plain(p.clone())).collect();
+        let heads = Heads::of(&self.config);
+        let mut layers = Vec::with_capacity(self.layers.len());
+        let plan = crate::layout::plan(&rows, &self.config);
+        let mut view = View::FusedPrefill { plan, heads, lens: &lens, kept: &mut layers };
+        let x = self.blocks(self.embed(&prompts.concat()), &mut view);
+        let ends = lens.iter().scan(0, |end, len| {
+            *end += len;
+            Some(*end - 1)
+        });
+        let last: Vec<usize> = ends.collect();
+        let logits = self.logits(x.select(0, index(&last, &self.device())));
+        (PromptCache { lens, prompts: Prompts::Host(host::Prompts { heads, layers }) }, logits)
+    }
+
+    /// Prompts padded to the longest.
+    fn prefill_padded(&self, prompts: &[Vec<u32>], lens: Vec<usize>) -> (PromptCache, Tensor<2>) {
+        let device = self.device();
         let len = lens.iter().copied().max().unwrap_or(0);
         let positions: Vec<u32> =
             (0..len).map(|p| u32::try_from(p).expect("positions fit u32")).collect();
         let rotary = Rotary::new(&frequencies(&self.config), &positions, 1, &device);
         let mask = mask::causal(len, &device);
-        let rows: Vec<Row> = prompts
+        let padded = prompts
             .iter()
-            .map(|p| {
-                let mut tokens = p.clone();
-                tokens.resize(len, 0);
-                Row::plain(tokens)
-            })
-            .collect();
-        let within = self.causal_view(&rows, &rotary, &mask);
-        let tokens: Vec<u32> = rows.iter().flat_map(|r| r.tokens.iter().copied()).collect();
-        let mut kept = Vec::with_capacity(self.layers.len());
-        let mut view = View::Prefill {
-            batch: rows.len(),
-            rotary: &rotary,
-            within: Box::new(within),
-            kept: &mut kept,
-        };
+            .flat_map(|p| p.iter().copied().chain(std::iter::repeat_n(0, len - p.len())));
+        let tokens: Vec<u32> = padded.collect();
+        let mut layers = Vec::with_capacity(self.layers.len());
+        let mut view =
+            View::Prefill { batch: prompts.len(), rotary: &rotary, mask: &mask, kept: &mut layers };
         let x = self.blocks(self.embed(&tokens), &mut view);
         let last: Vec<usize> = lens.iter().enumerate().map(|(p, l)| p * len + l - 1).collect();
         let logits = self.logits(x.select(0, index(&last, &device)));
@@ -110,33 +135,40 @@ impl CausalLm {
         }
         let shape = [prompts.len(), 1, 1, len];
         let mask = Tensor::from_data(TensorData::new(padding, shape), (&device, DType::F32));
-        (PromptCache { layers: kept, lens, mask }, logits)
+        (PromptCache { lens, prompts: Prompts::Tensors(tensors::Prompts { layers, mask }) }, logits)
     }
 
-    /// Feeds one token to each sequence (prompt-major) and returns the logits of the next,
-    /// `[P * samples, V]`, at temperature 1.
+    /// Feeds one token to each sequence and returns the logits of the next, `[rows, V]`, at
+    /// temperature 1.
     ///
     /// # Panics
-    /// If `tokens` has not one entry per sequence, or the cache is full.
+    /// If `tokens` has not one entry per sequence, or a sequence has no room for it.
     pub fn step(&self, cache: &mut DecodeCache, tokens: &[u32]) -> Tensor<2> {
         assert_eq!(tokens.len(), cache.rows(), "one token per sequence");
-        assert!(cache.generated < cache.capacity, "the cache holds {} tokens", cache.capacity);
-        let device = self.device();
-        let positions: Vec<u32> = cache
-            .lens
-            .iter()
-            .flat_map(|l| std::iter::repeat_n(l + cache.generated, cache.samples))
-            .map(|p| u32::try_from(p).expect("positions fit u32"))
-            .collect();
-        let rotary = Rotary::new(&frequencies(&self.config), &positions, tokens.len(), &device);
+        assert!(cache.has_room(), "each sequence has room for its token");
+        let frequencies = frequencies(&self.config);
         let mut x = self.embed(tokens);
-        let samples = cache.samples;
-        for (block, layer) in self.layers.iter().zip(&mut cache.layers) {
-            let mut view =
-                View::Decode { rotary: &rotary, mask: &cache.mask, cache: layer, samples };
-            x = block.forward(x, &mut view);
+        match &mut cache.rows {
+            Rows::Tensors(rows) => {
+                let positions = rows.positions();
+                let rotary = Rotary::new(&frequencies, &positions, tokens.len(), &self.device());
+                let samples = rows.samples;
+                for (block, cache) in self.layers.iter().zip(&mut rows.layers) {
+                    let mut view =
+                        View::Decode { rotary: &rotary, mask: &rows.mask, cache, samples };
+                    x = block.forward(x, &mut view);
+                }
+                rows.generated += 1;
+            }
+            #[cfg(feature = "flex")]
+            Rows::Host(rows) => {
+                let angles = Angles::new(&frequencies, rows.positions());
+                let heads = rows.heads;
+                for (block, rows) in self.layers.iter().zip(&mut rows.layers) {
+                    x = block.forward(x, &mut View::FusedDecode { angles: &angles, heads, rows });
+                }
+            }
         }
-        cache.generated += 1;
         self.logits(rms_norm(&self.norm, x))
     }
 
@@ -152,19 +184,51 @@ impl CausalLm {
         hidden.matmul(self.head().transpose())
     }
 
-    /// `rows` of one length, each seeing itself causally.
-    #[cfg_attr(not(feature = "flex"), allow(unused_variables))]
-    fn causal_view<'a>(&self, rows: &[Row], rotary: &'a Rotary, mask: &'a Tensor<4>) -> View<'a> {
-        #[cfg(feature = "flex")]
-        if crate::fused::is_fused(&self.device()) {
-            return View::Fused(crate::layout::plan(rows, &self.config));
-        }
-        View::Masked { batch: rows.len(), rotary, mask }
-    }
-
     /// `[N, d]`.
     pub(crate) fn embed(&self, tokens: &[u32]) -> Tensor<2> {
         let ids: Vec<usize> = tokens.iter().map(|&t| t as usize).collect();
         self.embed_tokens.weight.val().select(0, index(&ids, &self.device()))
+    }
+}
+
+#[cfg(all(test, feature = "flex"))]
+mod tests {
+    use super::*;
+    use burn::tensor::Tolerance;
+
+    /// The CPU's kernel against Burn's own operations, with rows dropped on the way.
+    #[test]
+    fn both_caches_give_the_same_logits() {
+        let device = Device::flex();
+        device.seed(3);
+        let config = ModelConfig {
+            vocab_size: 50,
+            hidden_size: 24,
+            intermediate_size: 20,
+            num_hidden_layers: 2,
+            num_attention_heads: 6,
+            num_key_value_heads: 2,
+            head_dim: 10,
+            ..ModelConfig::llama_3_3_70b()
+        };
+        let model = CausalLm::new(&config, &device);
+        let prompts = [vec![5, 9, 2], vec![1; 17], vec![30, 3]];
+        let lens: Vec<usize> = prompts.iter().map(Vec::len).collect();
+        let (fused, a) = model.prefill_fused(&prompts, lens.clone());
+        let (plain, b) = model.prefill_padded(&prompts, lens);
+        let close = |a: Tensor<2>, b: Tensor<2>| {
+            a.into_data().assert_approx_eq::<f32>(&b.into_data(), Tolerance::absolute(1e-5));
+        };
+        close(a, b);
+        let (mut fused, mut plain) = (fused.fork(2, 4), plain.fork(2, 4));
+        let step = |fused: &mut DecodeCache, plain: &mut DecodeCache, tokens: &[u32]| {
+            close(model.step(fused, tokens), model.step(plain, tokens));
+        };
+        step(&mut fused, &mut plain, &[1, 2, 3, 4, 5, 6]);
+        let keep = [true, true, false, false, true, true];
+        assert_eq!(fused.retain(&keep), plain.retain(&keep));
+        step(&mut fused, &mut plain, &[7, 8, 9, 10]);
+        assert!(!plain.appends());
+        assert_eq!(plain.retain(&[false, true, false, false]), [0, 1], "whole prompts");
     }
 }

@@ -24,13 +24,16 @@ macro_rules! vectorised {
     }};
 }
 
+pub(crate) mod angles;
 pub(crate) mod attention;
+pub(crate) mod decode;
 mod exp;
 pub(crate) mod head;
 mod norm;
 mod swiglu;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use std::sync::Arc;
 

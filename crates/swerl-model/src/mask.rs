@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use swerl_grpo::batch::Row;
 
-use crate::cache::MASKED;
+use crate::cache::tensors::MASKED;
 
 /// A causal mask shared by all rows, `[1, 1, len, len]`.
 pub(crate) fn causal(len: usize, device: &Device) -> Tensor<4> {

@@ -10,7 +10,12 @@ use pulp::Arch;
 use rayon::prelude::*;
 use swerl_grpo::batch::Row;
 
+use super::angles::Angles;
 use super::exp::exp;
+use super::vector::{add_weighted, dot, exponentials, products, transposed};
+
+/// Tokens whose queries share a pass over the tokens they see.
+const BLOCK: usize = 4;
 
 /// Which tokens see which, and their rotations.
 #[derive(Debug)]
@@ -19,9 +24,7 @@ pub(crate) struct Plan {
     kv_heads: usize,
     head_dim: usize,
     rows: Vec<RowPlan>,
-    /// `[N, h / 2]` each.
-    cos: Vec<f32>,
-    sin: Vec<f32>,
+    angles: Angles,
 }
 
 /// One row: where it starts among all tokens, and for each segment its tokens and the whole
@@ -36,17 +39,10 @@ struct RowPlan {
 impl Plan {
     /// The plan of `rows` laid end to end. `freq` are the rotary frequencies in radians per token.
     pub(crate) fn new(rows: &[Row], heads: usize, kv_heads: usize, freq: &[f64]) -> Self {
-        let (mut cos, mut sin) = (Vec::new(), Vec::new());
+        let angles = Angles::new(freq, rows.iter().flat_map(|row| row.positions.iter().copied()));
         let mut plans = Vec::with_capacity(rows.len());
         let mut start = 0;
         for row in rows {
-            for &p in &row.positions {
-                for &w in freq {
-                    let (s, c) = (f64::from(p) * w).sin_cos();
-                    cos.push(c as f32);
-                    sin.push(s as f32);
-                }
-            }
             let range =
                 |i: usize| row.segments[i].start..row.segments[i].start + row.segments[i].len;
             let segments = (0..row.segments.len())
@@ -64,7 +60,12 @@ impl Plan {
             plans.push(RowPlan { start, len: row.tokens.len(), segments });
             start += row.tokens.len();
         }
-        Self { heads, kv_heads, head_dim: 2 * freq.len(), rows: plans, cos, sin }
+        Self { heads, kv_heads, head_dim: 2 * freq.len(), rows: plans, angles }
+    }
+
+    /// The rotations of all tokens.
+    pub(crate) fn angles(&self) -> &Angles {
+        &self.angles
     }
 
     fn tasks(&self) -> Vec<(usize, usize)> {
@@ -73,18 +74,6 @@ impl Plan {
 
     fn scale(&self) -> f32 {
         (self.head_dim as f32).sqrt().recip()
-    }
-
-    /// The rotated head vector of token `n`; `sign` -1 rotates back.
-    #[inline(always)]
-    fn rotate(&self, x: &[f32], n: usize, sign: f32, out: &mut [f32]) {
-        let half = self.head_dim / 2;
-        let (cos, sin) = (&self.cos[n * half..][..half], &self.sin[n * half..][..half]);
-        for j in 0..half {
-            let (a, b, c, s) = (x[j], x[j + half], cos[j], sign * sin[j]);
-            out[j] = a * c - b * s;
-            out[j + half] = b * c + a * s;
-        }
     }
 }
 
@@ -95,58 +84,13 @@ pub(super) struct InputGradients {
     pub(super) v: Vec<f32>,
 }
 
-/// `[T, h]` to `[h, T]`.
-fn transposed(x: &[f32], h: usize) -> Vec<f32> {
-    let t = x.len() / h;
-    let mut out = vec![0f32; x.len()];
-    for (i, row) in x.chunks_exact(h).enumerate() {
-        for (j, &value) in row.iter().enumerate() {
-            out[j * t + i] = value;
-        }
-    }
-    out
-}
-
-/// Adds `scale * query . key_t` to `out[t]` for the tokens `range` of `keys` `[h, T]`.
-#[inline(always)]
-fn products(query: &[f32], keys: &[f32], t: usize, range: std::ops::Range<usize>, out: &mut [f32]) {
-    out.fill(0.0);
-    let n = out.len();
-    let column = |j: usize| &keys[j * t + range.start..][..n];
-    for (block, q) in query.chunks_exact(4).enumerate() {
-        let (a, b, c, d) = (
-            column(4 * block),
-            column(4 * block + 1),
-            column(4 * block + 2),
-            column(4 * block + 3),
-        );
-        for i in 0..n {
-            out[i] += (q[0] * a[i] + q[1] * b[i]) + (q[2] * c[i] + q[3] * d[i]);
-        }
-    }
-    let done = query.len() / 4 * 4;
-    for (j, q) in query.iter().enumerate().skip(done) {
-        for (o, k) in out.iter_mut().zip(column(j)) {
-            *o += q * k;
-        }
-    }
-}
-
-/// `out += factor * x`.
-#[inline(always)]
-fn axpy(factor: f32, x: &[f32], out: &mut [f32]) {
-    for (o, x) in out.iter_mut().zip(x) {
-        *o += factor * x;
-    }
-}
-
 /// Keys (rotated) and values of one key head of a row, `[T, h]` each.
 fn gather(plan: &Plan, row: &RowPlan, g: usize, k: &[f32], v: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let (h, width) = (plan.head_dim, plan.kv_heads * plan.head_dim);
     let (mut keys, mut vals) = (vec![0f32; row.len * h], Vec::with_capacity(row.len * h));
     for (i, key) in keys.chunks_exact_mut(h).enumerate() {
         let at = (row.start + i) * width + g * h;
-        plan.rotate(&k[at..at + h], row.start + i, 1.0, key);
+        plan.angles.rotate(&k[at..at + h], row.start + i, 1.0, key);
         vals.extend_from_slice(&v[at..at + h]);
     }
     (keys, vals)
@@ -216,27 +160,22 @@ fn forward_task(
             let n = row.start + i;
             for e in 0..rep {
                 let at = (n * heads + g * rep + e) * h;
-                plan.rotate(&q[at..at + h], n, 1.0, &mut query);
+                plan.angles.rotate(&q[at..at + h], n, 1.0, &mut query);
                 query.iter_mut().for_each(|x| *x *= plan.scale());
                 let mut count = 0;
                 for range in seen(segment, i) {
                     let len = range.len();
-                    products(&query, keys, row.len, range, &mut scores[count..count + len]);
+                    products(&query, keys, row.len, range.start, &mut scores[count..count + len]);
                     count += len;
                 }
                 let scores = &mut scores[..count];
-                let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                for s in scores.iter_mut() {
-                    *s = exp(*s - max);
-                }
-                let sum: f32 = scores.iter().sum();
+                let (max, sum) = exponentials(scores);
                 let o = &mut out[(i * rep + e) * h..][..h];
                 let mut at = 0;
                 for range in seen(segment, i) {
-                    for t in range {
-                        axpy(scores[at], &vals[t * h..][..h], o);
-                        at += 1;
-                    }
+                    let weights = &scores[at..at + range.len()];
+                    add_weighted(weights, &vals[range.start * h..range.end * h], o);
+                    at += range.len();
                 }
                 o.iter_mut().for_each(|x| *x /= sum);
                 lse[i * rep + e] = max + sum.ln();
@@ -311,39 +250,64 @@ fn backward_task(
         v: vec![0.0; len * h],
     };
     let mut dkeys = vec![0f32; len * h];
-    let (mut query, mut dquery) = (vec![0f32; h], vec![0f32; h]);
-    let (mut p, mut ds) = (vec![0f32; len], vec![0f32; len]);
-    for segment in &row.segments {
-        for i in segment.0.clone() {
-            let n = row.start + i;
-            for e in 0..rep {
-                let head = n * heads + g * rep + e;
-                let (o, d) = (&out[head * h..][..h], &dout[head * h..][..h]);
-                let pull: f32 = o.iter().zip(d).map(|(o, d)| o * d).sum();
-                plan.rotate(&q[head * h..][..h], n, 1.0, &mut query);
+    let most = BLOCK * rep;
+    let (mut queries, mut dqueries) = (vec![0f32; most * h], vec![0f32; most * h]);
+    let mut pulls = vec![0f32; most];
+    let (mut p, mut ds) = (vec![0f32; most * len], vec![0f32; most * len]);
+    let (mut p_column, mut ds_column) = (vec![0f32; most], vec![0f32; most]);
+    for (own, others) in &row.segments {
+        for first in own.clone().step_by(BLOCK) {
+            let last = own.end.min(first + BLOCK);
+            let count = (last - first) * rep;
+            // The heads of a token's group lie side by side, the tokens do not.
+            let head = |at: usize| (row.start + first + at / rep) * heads + g * rep + at % rep;
+            let mut upstream = Vec::with_capacity(count * h);
+            for (at, query) in queries.chunks_exact_mut(h).take(count).enumerate() {
+                let (n, from) = (row.start + first + at / rep, head(at) * h);
+                plan.angles.rotate(&q[from..from + h], n, 1.0, query);
                 query.iter_mut().for_each(|x| *x *= plan.scale());
-                dquery.fill(0.0);
-                for range in seen(segment, i) {
-                    let (p, ds) = (&mut p[..range.len()], &mut ds[..range.len()]);
-                    products(&query, &keys_t, len, range.clone(), p);
-                    products(d, &vals_t, len, range.clone(), ds);
+                pulls[at] = dot(&out[from..from + h], &dout[from..from + h]);
+                upstream.extend_from_slice(&dout[from..from + h]);
+            }
+            dqueries.fill(0.0);
+            for (range, causal) in
+                others.iter().map(|r| (r.clone(), false)).chain([(own.start..last, true)])
+            {
+                let n = range.len();
+                for at in 0..count {
+                    let visible = if causal { first + at / rep + 1 - own.start } else { n };
+                    let (p, unseen) = p[at * len..][..n].split_at_mut(visible);
+                    unseen.fill(0.0);
+                    let (ds, unseen) = ds[at * len..][..n].split_at_mut(visible);
+                    unseen.fill(0.0);
+                    let span = at * h..(at + 1) * h;
+                    products(&queries[span.clone()], &keys_t, len, range.start, p);
+                    products(&upstream[span.clone()], &vals_t, len, range.start, ds);
+                    let (norm, pull) = (lse[head(at)], pulls[at]);
                     for (p, ds) in p.iter_mut().zip(ds.iter_mut()) {
-                        *p = exp(*p - lse[head]);
+                        *p = exp(*p - norm);
                         *ds = *p * (*ds - pull);
                     }
-                    for (at, t) in range.enumerate() {
-                        axpy(ds[at], &keys[t * h..][..h], &mut dquery);
-                        axpy(ds[at], &query, &mut dkeys[t * h..][..h]);
-                        axpy(p[at], d, &mut grads.v[t * h..][..h]);
-                    }
+                    add_weighted(ds, &keys[range.start * h..], &mut dqueries[span]);
                 }
+                for (i, t) in range.enumerate() {
+                    for at in 0..count {
+                        p_column[at] = p[at * len + i];
+                        ds_column[at] = ds[at * len + i];
+                    }
+                    add_weighted(&ds_column[..count], &queries, &mut dkeys[t * h..][..h]);
+                    add_weighted(&p_column[..count], &upstream, &mut grads.v[t * h..][..h]);
+                }
+            }
+            for (at, dquery) in dqueries.chunks_exact_mut(h).take(count).enumerate() {
                 dquery.iter_mut().for_each(|x| *x *= plan.scale());
-                plan.rotate(&dquery, n, -1.0, &mut grads.q[(i * rep + e) * h..][..h]);
+                let to = &mut grads.q[(first * rep + at) * h..][..h];
+                plan.angles.rotate(dquery, row.start + first + at / rep, -1.0, to);
             }
         }
     }
     for (i, (dkey, out)) in dkeys.chunks_exact(h).zip(grads.k.chunks_exact_mut(h)).enumerate() {
-        plan.rotate(dkey, row.start + i, -1.0, out);
+        plan.angles.rotate(dkey, row.start + i, -1.0, out);
     }
     grads
 }

@@ -4,21 +4,10 @@
 use pulp::Arch;
 use rayon::prelude::*;
 
+use super::vector::dot;
+
 /// Rows a task takes at once. Fixed, so that sums do not depend on the number of threads.
 const ROWS: usize = 128;
-
-#[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0f32; 8];
-    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a8.zip(b8) {
-        for i in 0..8 {
-            lanes[i] += x[i] * y[i];
-        }
-    }
-    lanes.iter().sum::<f32>() + tail
-}
 
 #[inline(always)]
 fn inverse_rms(x: &[f32], eps: f32) -> f32 {

@@ -1,17 +1,15 @@
 //! Sampling from a [`CausalLm`] in this process.
 //!
-//! Prompts are computed once and shared by their samples. Prompts of similar length go together,
-//! longest first (so that a run that will not fit in memory fails at once), as many as the limits
-//! allow; a prompt whose own samples pass the limits is decoded in several rounds from one
-//! prefill. All sequences of a round advance token by token; a prompt leaves when its last sample
-//! has ended.
+//! Prompts are computed once and shared by their samples; those of similar length go together,
+//! longest first, as many as the limits allow. All running sequences advance token by token. On the
+//! CPU one that has ended leaves and the next prompts start beside the others (continuous
+//! batching); elsewhere a prompt leaves with its last sample and the next start when all have left.
 //!
 //! A token's noise depends on its counters alone, so batching changes completions only where
 //! float rounding meets a near-tie. Each draw runs on the host, in parallel over the rows.
 
-mod rounds;
+mod queue;
 
-use std::ops::Range;
 use std::time::Instant;
 
 use burn::module::Module;
@@ -19,7 +17,7 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use swerl_grpo::{Finish, PolicyError};
-use swerl_model::{CausalLm, PromptCache};
+use swerl_model::{CausalLm, DecodeCache, PromptCache};
 
 use crate::codec::TextCodec;
 use crate::completion::{Completion, Timings};
@@ -29,7 +27,7 @@ use crate::prompt::Prompt;
 use crate::sampler::{SampleRequest, Sampler};
 use crate::sampling::{Draw, draw_allowed};
 use crate::stopping::{StopStrings, spoken_text};
-use rounds::rounds;
+use queue::{Queue, Wave};
 
 /// How much is decoded at once. A prompt with one sample runs whatever the limits say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,8 +35,8 @@ use rounds::rounds;
 pub struct LocalLimits {
     /// Most sequences at once; at least 1.
     pub max_rows: usize,
-    /// Most tokens held in the key/value cache at once: each prompt as long as the longest of its
-    /// round, plus `max_new_tokens` for each sequence. In bytes that is times
+    /// Most tokens held in the key/value cache at once: each prompt as long as the longest that
+    /// started with it, plus `max_new_tokens` for each sequence. In bytes that is times
     /// `2 * layers * kv_heads * head_dim * 4` (f32). At least 1.
     pub max_tokens: usize,
 }
@@ -77,25 +75,14 @@ impl<C: TextCodec> Sampler<CausalLm> for LocalSampler<C> {
             )?;
         }
         let model = policy.valid();
-        let mut groups: Vec<Vec<Completion>> = vec![Vec::new(); request.prompts.len()];
-        for round in rounds(request, self.limits) {
-            let ids: Vec<Vec<u32>> =
-                round.prompts.iter().map(|&prompt| request.prompts[prompt].ids.clone()).collect();
-            let start = Instant::now();
-            let (cache, logits) = model.prefill(&ids);
-            let logits = Logits::read(logits)?;
-            let prefill_s = start.elapsed().as_secs_f64();
-            for samples in round.samples {
-                let mut decoding = Decoding::new(&self.codec, request, &round.prompts, samples);
-                decoding.run(&model, &cache, &logits, observer)?;
-                for (prompt, group) in round.prompts.iter().zip(decoding.groups()) {
-                    groups[*prompt].extend(
-                        group.iter().map(|slot| slot.complete(&self.codec, request, prefill_s)),
-                    );
-                }
-            }
+        let mut decoding = Decoding::new(&self.codec, request, self.limits);
+        decoding.run(&model, observer)?;
+        let complete = |slot: &Slot| slot.complete(&self.codec, request);
+        if request.samples_per_prompt == 0 {
+            return Ok(vec![Vec::new(); request.prompts.len()]);
         }
-        Ok(groups)
+        let groups = decoding.slots.chunks(request.samples_per_prompt);
+        Ok(groups.map(|group| group.iter().map(complete).collect()).collect())
     }
 }
 
@@ -154,16 +141,12 @@ struct Slot {
     sample: usize,
     draws: Vec<Draw>,
     finish: Option<Finish>,
-    decode_s: f64,
+    started: Instant,
+    timings: Timings,
 }
 
 impl Slot {
-    fn complete(
-        &self,
-        codec: &impl TextCodec,
-        request: &SampleRequest<'_>,
-        prefill_s: f64,
-    ) -> Completion {
+    fn complete(&self, codec: &impl TextCodec, request: &SampleRequest<'_>) -> Completion {
         let ids: Vec<u32> = self.draws.iter().map(|draw| draw.token).collect();
         let finish = self.finish.expect("decoding runs until every slot has ended");
         Completion {
@@ -174,83 +157,141 @@ impl Slot {
             finish,
             weights_version: request.weights_version,
             version_spans: Vec::new(),
-            timings: Timings { prefill_s, decode_s: self.decode_s },
+            timings: self.timings,
         }
     }
 }
 
-/// The sequences of one round, prompt-major.
+/// A prompt of which more samples are to start.
+struct Held {
+    prompt: usize,
+    cache: PromptCache,
+    logits: Logits,
+    prefill_s: f64,
+}
+
+/// The sequences of a request.
 struct Decoding<'a, C> {
     request: &'a SampleRequest<'a>,
     stops: StopStrings<'a, C>,
-    samples: usize,
+    queue: Queue,
+    held: Option<Held>,
+    /// Prompt-major.
     slots: Vec<Slot>,
-    /// Which of the round's prompts still have rows, in the order of the rows.
-    active: Vec<usize>,
+    /// The slot of each row of the running cache.
+    rows: Vec<usize>,
 }
 
 impl<'a, C: TextCodec> Decoding<'a, C> {
-    fn new(
-        codec: &'a C,
-        request: &'a SampleRequest<'a>,
-        prompts: &[usize],
-        samples: Range<usize>,
-    ) -> Self {
+    fn new(codec: &'a C, request: &'a SampleRequest<'a>, limits: LocalLimits) -> Self {
+        let started = Instant::now();
         let slot = |prompt, sample| Slot {
             prompt,
             sample,
             draws: Vec::new(),
             finish: None,
-            decode_s: 0.0,
+            started,
+            timings: Timings { prefill_s: 0.0, decode_s: 0.0 },
         };
-        let slots = prompts
-            .iter()
-            .flat_map(|&prompt| samples.clone().map(move |sample| slot(prompt, sample)))
+        let slots = (0..request.prompts.len())
+            .flat_map(|prompt| {
+                (0..request.samples_per_prompt).map(move |sample| slot(prompt, sample))
+            })
             .collect();
-        let stops = StopStrings::new(codec, request.params);
-        Self { request, stops, samples: samples.len(), slots, active: (0..prompts.len()).collect() }
-    }
-
-    fn groups(&self) -> impl Iterator<Item = &[Slot]> {
-        self.slots.chunks(self.samples)
+        Self {
+            request,
+            stops: StopStrings::new(codec, request.params),
+            queue: Queue::new(request, limits),
+            held: None,
+            slots,
+            rows: Vec::new(),
+        }
     }
 
     fn run(
         &mut self,
         model: &CausalLm,
-        prompts: &PromptCache,
-        first: &Logits,
         observer: &mut dyn RolloutObserver,
     ) -> Result<(), SampleError> {
-        let start = Instant::now();
-        let max_new = self.request.params.max_new_tokens;
-        let samples = self.samples;
-        let mut cache = prompts.fork(samples, max_new);
-        self.advance(&|row| first.row(row / samples), start, observer)?;
-        while let Some(keep) = self.still_active() {
+        let mut running: Option<DecodeCache> = None;
+        loop {
             if observer.should_stop() {
                 return Err(SampleError::Interrupted);
             }
-            if keep.contains(&false) {
-                cache.retain_prompts(&keep);
+            while running.as_ref().is_none_or(DecodeCache::appends) {
+                let Some(wave) = self.queue.next(self.rows.len(), self.tokens()) else { break };
+                let started = self.start(model, &wave, observer)?;
+                match &mut running {
+                    Some(cache) => cache.append(started),
+                    None => running = Some(started),
+                }
             }
-            let logits = Logits::read(model.step(&mut cache, &self.last_tokens()))?;
-            self.advance(&|row| logits.row(row), start, observer)?;
+            let keep: Vec<bool> =
+                self.rows.iter().map(|&slot| self.slots[slot].finish.is_none()).collect();
+            if !keep.contains(&true) {
+                (running, self.rows) = (None, Vec::new());
+                if self.queue.is_empty() {
+                    return Ok(());
+                }
+                continue;
+            }
+            let cache = running.as_mut().expect("rows have a cache");
+            if keep.contains(&false) {
+                self.rows = cache.retain(&keep).iter().map(|&row| self.rows[row]).collect();
+            }
+            let logits = Logits::read(model.step(cache, &self.last_tokens()))?;
+            self.advance(0, &|row| logits.row(row), observer)?;
         }
-        Ok(())
     }
 
-    /// Draws the next token of every running sequence; `logits` gives the logits of a row.
+    /// Computes the prompts of `wave` and draws the first token of each sample.
+    fn start(
+        &mut self,
+        model: &CausalLm,
+        wave: &Wave,
+        observer: &mut dyn RolloutObserver,
+    ) -> Result<DecodeCache, SampleError> {
+        let (samples, all) = (wave.samples.len(), self.request.samples_per_prompt);
+        let held = self.held.take().filter(|held| wave.prompts == [held.prompt]);
+        let held = match held {
+            Some(held) => held,
+            None => prefill(model, self.request, &wave.prompts)?,
+        };
+        let first = self.rows.len();
+        let started = Instant::now();
+        for &prompt in &wave.prompts {
+            for sample in wave.samples.clone() {
+                let slot = prompt * all + sample;
+                self.slots[slot].started = started;
+                self.slots[slot].timings.prefill_s = held.prefill_s;
+                self.rows.push(slot);
+            }
+        }
+        let cache = held.cache.fork(samples, self.request.params.max_new_tokens);
+        self.advance(first, &|row| held.logits.row((row - first) / samples), observer)?;
+        if wave.samples.end < all {
+            self.held = Some(held);
+        }
+        Ok(cache)
+    }
+
+    /// Draws the next token of every running sequence from row `first` on; `logits` gives the
+    /// logits of a row.
     fn advance<'l>(
         &mut self,
+        first: usize,
         logits: &(dyn Fn(usize) -> &'l [f32] + Sync),
-        start: Instant,
         observer: &mut dyn RolloutObserver,
     ) -> Result<(), SampleError> {
-        let (request, samples) = (self.request, self.samples);
-        let slots = &self.slots;
-        let running: Vec<(usize, usize)> =
-            self.rows().enumerate().filter(|&(_, slot)| slots[slot].finish.is_none()).collect();
+        let (request, slots) = (self.request, &self.slots);
+        let running: Vec<(usize, usize)> = self
+            .rows
+            .iter()
+            .copied()
+            .enumerate()
+            .skip(first)
+            .filter(|&(_, slot)| slots[slot].finish.is_none())
+            .collect();
         let draws: Vec<Draw> = running
             .par_iter()
             .map(|&(row, index)| {
@@ -267,8 +308,6 @@ impl<'a, C: TextCodec> Decoding<'a, C> {
                 })
             })
             .collect::<Result<_, _>>()?;
-        debug_assert!(running.len() <= self.active.len() * samples, "one draw per row at most");
-        let elapsed = start.elapsed().as_secs_f64();
         let mut ended = 0;
         for (&(_, index), draw) in running.iter().zip(&draws) {
             let slot = &mut self.slots[index];
@@ -281,7 +320,7 @@ impl<'a, C: TextCodec> Decoding<'a, C> {
                 (slot.draws.len() >= request.params.max_new_tokens).then_some(Finish::Length)
             };
             if slot.finish.is_some() {
-                slot.decode_s = elapsed;
+                slot.timings.decode_s = slot.started.elapsed().as_secs_f64();
                 ended += 1;
             }
         }
@@ -289,28 +328,33 @@ impl<'a, C: TextCodec> Decoding<'a, C> {
         Ok(())
     }
 
-    /// The slot of each row, in order.
-    fn rows(&self) -> impl Iterator<Item = usize> + '_ {
-        let samples = self.samples;
-        self.active.iter().flat_map(move |prompt| prompt * samples..(prompt + 1) * samples)
-    }
-
-    /// Which of the active prompts still have a running sample, dropping the others; `None` when
-    /// nothing runs any more.
-    fn still_active(&mut self) -> Option<Vec<bool>> {
-        let runs = |prompt: &usize| {
-            let slots = &self.slots[prompt * self.samples..(prompt + 1) * self.samples];
-            slots.iter().any(|slot| slot.finish.is_none())
-        };
-        let keep: Vec<bool> = self.active.iter().map(runs).collect();
-        let mut kept = keep.iter().copied();
-        self.active.retain(|_| kept.next().unwrap_or(false));
-        keep.contains(&true).then_some(keep)
+    /// Tokens that the running sequences may come to hold.
+    fn tokens(&self) -> usize {
+        let mut prompts: Vec<usize> =
+            self.rows.iter().map(|&slot| self.slots[slot].prompt).collect();
+        prompts.sort_unstable();
+        prompts.dedup();
+        let held: usize = prompts.iter().map(|&p| self.request.prompts[p].ids.len()).sum();
+        held.saturating_add(self.rows.len().saturating_mul(self.request.params.max_new_tokens))
     }
 
     /// What each row is fed: its last token. Those that have ended repeat theirs, unread.
     fn last_tokens(&self) -> Vec<u32> {
-        let last = |slot: usize| self.slots[slot].draws.last().map_or(0, |draw| draw.token);
-        self.rows().map(last).collect()
+        let last = |&slot: &usize| self.slots[slot].draws.last().map_or(0, |draw| draw.token);
+        self.rows.iter().map(last).collect()
     }
+}
+
+/// Computes `prompts` of the request.
+fn prefill(
+    model: &CausalLm,
+    request: &SampleRequest<'_>,
+    prompts: &[usize],
+) -> Result<Held, SampleError> {
+    let start = Instant::now();
+    let ids: Vec<Vec<u32>> = prompts.iter().map(|&p| request.prompts[p].ids.clone()).collect();
+    let (cache, logits) = model.prefill(&ids);
+    let logits = Logits::read(logits)?;
+    let prefill_s = start.elapsed().as_secs_f64();
+    Ok(Held { prompt: prompts[0], cache, logits, prefill_s })
 }
