@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
     #[arg(long, default_value_t = 1.5e-4)]
     pub(crate) lr: f64,
+    /// Updates on each batch of samples.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) grpo_epochs: u64,
     /// Weight of the KL term (k3, token mean) against the policy after fine-tuning; 0 keeps no
     /// reference.
     #[arg(long, default_value_t = 0.0)]

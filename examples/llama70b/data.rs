@@ -57,7 +57,7 @@ pub(crate) fn load(arguments: &Arguments, live: &Live) -> Result<Data> {
         train.iter().skip(from).take(count).cloned().collect::<Vec<_>>()
     };
     let validation = VALIDATION.min(train.len() / 5);
-    let sft = arguments.sft_seeds.min(train.len() * 3 / 5);
+    let sft = arguments.sft_seeds.min(train.len() * 4 / 5);
     let data = Data {
         validation: take(0, validation),
         sft: take(validation, sft),

@@ -147,6 +147,8 @@ mod tests {
         let train_config = TrainConfig {
             steps: 1,
             objective,
+            epochs: 1,
+            minibatches: 1,
             optimizer: OptimizerRule::default(),
             schedule: Schedule::constant(1e-3),
             temperature: 1.0,

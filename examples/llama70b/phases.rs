@@ -208,6 +208,8 @@ impl Run<'_> {
         let config = TrainConfig {
             steps: a.steps,
             objective,
+            epochs: a.grpo_epochs,
+            minibatches: 1,
             optimizer: OptimizerRule::default(),
             schedule: self.grpo_schedule(),
             temperature: 1.0,

@@ -93,6 +93,8 @@ fn run(steps: u64) -> Result<Vec<f64>, TrainError> {
     let config = TrainConfig {
         steps,
         objective: Preset::Trl.objective(),
+        epochs: 1,
+        minibatches: 1,
         optimizer: OptimizerRule::default(),
         schedule: Schedule::constant(0.05),
         temperature: 1.0,

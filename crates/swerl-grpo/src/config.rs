@@ -55,6 +55,11 @@ pub struct TrainConfig {
     pub steps: u64,
     /// What is optimised.
     pub objective: Objective,
+    /// Passes over a step's batch, above 0; the paper makes one.
+    pub epochs: u64,
+    /// Updates in a pass, above 0: the groups are cut, in order, into so many parts of about equal
+    /// count, each with its own denominators. Parts beyond the number of groups do not exist.
+    pub minibatches: usize,
     /// The optimizer.
     pub optimizer: OptimizerRule,
     /// The learning rate.
@@ -82,6 +87,8 @@ impl TrainConfig {
         self.optimizer.validate()?;
         self.schedule.validate()?;
         ConfigError::above("temperature", f64::from(self.temperature), 0.0)?;
+        ConfigError::above("epochs", self.epochs as f64, 0.0)?;
+        ConfigError::above("minibatches", self.minibatches as f64, 0.0)?;
         ConfigError::above("micro_batch_tokens", self.micro_batch_tokens as f64, 0.0)?;
         if let Some(check) = &self.sampler_check {
             ConfigError::not_negative("sampler_check.mean", check.mean)?;

@@ -140,12 +140,15 @@ impl<P: Module> Learner<P> {
         self.schedule.rate(self.step)
     }
 
-    /// Applies `gradients`, if any, and counts the step.
-    pub(crate) fn advance(mut self, gradients: Option<GradientsParams>) -> Self {
-        if let Some(gradients) = gradients {
-            let rate = self.rate();
-            self.policy = self.optimizer.step(rate, self.policy, gradients);
-        }
+    /// Applies `gradients`.
+    pub(crate) fn update(mut self, gradients: GradientsParams) -> Self {
+        let rate = self.rate();
+        self.policy = self.optimizer.step(rate, self.policy, gradients);
+        self
+    }
+
+    /// Counts the step.
+    pub(crate) fn advance(mut self) -> Self {
         self.step += 1;
         self
     }

@@ -43,6 +43,9 @@ pub struct LossInputs<'a> {
     pub layout: &'a Layout,
     /// The sampler's natural log-probs `[targets]`; needed when [`LossRule::reads_sampler`].
     pub behaviour: Option<&'a Tensor<1>>,
+    /// The trainer's natural log-probs `[targets]` at the weights that the batch started with, for
+    /// [`OldLogProbs::Current`]; `None` while those are the current ones.
+    pub old: Option<&'a Tensor<1>>,
     /// The reference policy's natural log-probs `[targets]`; needed when the rule has a KL term.
     pub reference: Option<&'a Tensor<1>>,
     /// Advantage per sample, dimensionless.
@@ -73,7 +76,7 @@ pub fn loss(
     let reference = || inputs.reference.expect("a loss with a KL term gets the reference");
     let old = match rule.old {
         OldLogProbs::Behaviour => behaviour().clone(),
-        OldLogProbs::Current => log_prob.clone().detach(),
+        OldLogProbs::Current => inputs.old.cloned().unwrap_or_else(|| log_prob.clone().detach()),
     };
     let mut penalty = None;
     if let Some(kl) = &rule.kl {

@@ -3,7 +3,8 @@
 //! "Judged" samples have a reward; "trained" ones also took part in the loss (a sample whose
 //! advantage is 0 in a loss without KL and entropy term has no gradient and is left out, though it
 //! counts in the denominators). Means over tokens are over the policy tokens of trained samples.
-//! A quantity without anything to measure is `None`. Times are set apart in [`PhaseTimes`]: all
+//! With several updates per batch, tokens, entropy and KL are those of the first pass, ratios and
+//! clip fractions those of all passes. A quantity without anything to measure is `None`. Times are set apart in [`PhaseTimes`]: all
 //! else is equal to the bit when a run is repeated.
 
 use serde::{Deserialize, Serialize};
@@ -46,8 +47,10 @@ pub struct StepMetrics {
     pub policy_tokens: usize,
     /// Policy tokens of trained sequences.
     pub trained_tokens: usize,
-    /// Number of micro-batches.
+    /// Number of micro-batches of a pass.
     pub micro_batches: usize,
+    /// Number of updates of the weights: 0 when no sample was trained.
+    pub updates: usize,
     /// Mean reward of judged sequences.
     pub reward_mean: Option<f64>,
     /// Population standard deviation of the rewards of judged sequences, over all groups.
@@ -64,7 +67,7 @@ pub struct StepMetrics {
     pub truncated_fraction: f64,
     /// Share of sequences that the sampler gave up.
     pub aborted_fraction: f64,
-    /// The loss.
+    /// The loss, mean over the updates.
     pub loss: f64,
     /// Mean KL to the reference in nats a token, by the loss's own estimator; `None` without one.
     pub kl: Option<f64>,
@@ -89,12 +92,10 @@ pub struct StepMetrics {
     pub sampler_difference_max: Option<f64>,
     /// Mean of `exp(trainer - sampler)` over the same tokens.
     pub sampler_ratio_mean: Option<f64>,
-    /// Global L2 norm of the gradient before clipping.
+    /// Global L2 norm of the gradient before clipping, mean over the updates.
     pub grad_norm: f64,
     /// Learning rate.
     pub learning_rate: f64,
-    /// Whether the weights changed; not when no sample was trained.
-    pub updated: bool,
     /// Wall times.
     pub times: PhaseTimes,
 }

@@ -157,7 +157,7 @@ fn step<P: Policy + Module>(
         });
     }
     let learning_rate = learner.rate();
-    let learner = learner.advance(Some(gradients));
+    let learner = learner.update(gradients).advance();
     let metrics = SftMetrics {
         step: step + 1,
         steps: 0,

@@ -3,11 +3,13 @@
 //! ```text
 //! groups     = source.collect(step, policy)
 //! advantages = rule(rewards of each group)                     f64, on the host
-//! gradients  = sum over micro-batches of d loss / d parameters
-//! policy     = AdamW(clip by global norm(gradients))
+//! for each pass over the batch, for each of its parts:
+//!     gradients = sum over micro-batches of d loss / d parameters
+//!     policy    = AdamW(clip by global norm(gradients))
 //! ```
-//! One update per batch. The denominators of the loss are those of the whole batch, so micro-batches
-//! change gradients by rounding only. Samples without a gradient (advantage 0, no KL or entropy
+//! One update per batch where passes and parts are one, as in the paper. With more, the ratio's
+//! denominator stays at the weights that the step started with. The denominators of the loss are
+//! those of the whole part, so micro-batches change gradients by rounding only. Samples without a gradient (advantage 0, no KL or entropy
 //! term) are not computed; when there is none with one, the step changes no weights and says so.
 //! A step is a function of its number, the weights and the optimizer's state, which a checkpoint
 //! holds: a resumed run gives the same bits, provided that the source depends on them only.
@@ -139,55 +141,99 @@ where
         .on_groups(step, &groups, &advantages)
         .map_err(|source| TrainError::Observer { step, source })?;
 
-    let start = Instant::now();
-    let plan = StepPlan::new(&groups, &advantages, config);
+    let plans = StepPlan::parts(&groups, &advantages, config);
     let mut measures = Measures::new(step, config);
-    let mut accumulator = GradientsAccumulator::<P>::new();
-    for micro in plan.micro_batches() {
-        let gradients = differentiate(&learner.policy, reference, &groups, micro, config, |m| {
-            measures.add(m);
-        })
-        .map_err(|source| plan::name_sample(step, &groups, micro, source))?;
-        accumulator.accumulate(&learner.policy, gradients);
-    }
-    measures.check(step, &groups)?;
-    times.gradient = start.elapsed().as_secs_f64();
-
-    let start = Instant::now();
-    let (grad_norm, gradients) = if plan.is_empty() {
-        (0.0, None)
-    } else {
-        let mut gradients = accumulator.grads();
-        let norm =
-            learner.clip(&mut gradients).map_err(|source| TrainError::Policy { step, source })?;
-        let failed = |what, value| {
-            locate(&learner.policy, reference, &groups, &plan, config, step, (what, value))
-        };
-        if !norm.is_finite() {
-            return Err(failed("the batch's gradient norm", norm));
-        }
-        if !measures.loss().is_finite() {
-            return Err(failed("the batch's loss", measures.loss()));
-        }
-        (norm, Some(gradients))
-    };
     let rate = learner.rate();
-    let updated = gradients.is_some();
-    let learner = learner.advance(gradients);
-    times.update = start.elapsed().as_secs_f64();
+    let mut norms = 0.0;
+    let start = Instant::now();
+    let mut old = starting_log_probs(&learner.policy, &groups, &plans, config)
+        .map_err(|(micro, source)| plan::name_sample(step, &groups, micro, source))?;
+    times.gradient = start.elapsed().as_secs_f64();
+    let mut learner = learner;
+    for pass in 0..config.epochs {
+        for (plan, old) in plans.iter().zip(&mut old).filter(|(plan, _)| !plan.is_empty()) {
+            let start = Instant::now();
+            let mut accumulator = GradientsAccumulator::<P>::new();
+            let keep = old.is_empty() && config.epochs > 1;
+            let mut kept = Vec::new();
+            for (index, micro) in plan.micro_batches().enumerate() {
+                let started = old.get(index).map(Vec::as_slice);
+                let parts = (reference, started);
+                let gradients =
+                    differentiate(&learner.policy, parts, &groups, micro, config, |measured| {
+                        if keep {
+                            kept.push(measured.log_prob().to_vec());
+                        }
+                        measures.add(measured);
+                    })
+                    .map_err(|source| plan::name_sample(step, &groups, micro, source))?;
+                accumulator.accumulate(&learner.policy, gradients);
+            }
+            if keep {
+                *old = kept;
+            }
+            if pass == 0 {
+                measures.check(step, &groups)?;
+            }
+            times.gradient += start.elapsed().as_secs_f64();
 
-    let mut metrics = measures.metrics(&groups, &advantages, &plan);
-    metrics.grad_norm = grad_norm;
+            let start = Instant::now();
+            let mut gradients = accumulator.grads();
+            let norm = learner
+                .clip(&mut gradients)
+                .map_err(|source| TrainError::Policy { step, source })?;
+            let failed = |what, value| {
+                locate(&learner.policy, reference, &groups, plan, config, step, (what, value))
+            };
+            if !norm.is_finite() {
+                return Err(failed("the batch's gradient norm", norm));
+            }
+            if !measures.loss().is_finite() {
+                return Err(failed("the batch's loss", measures.loss()));
+            }
+            norms += norm;
+            learner = learner.update(gradients);
+            measures.end_update();
+            times.update += start.elapsed().as_secs_f64();
+        }
+        measures.end_pass();
+    }
+    let mut metrics = measures.metrics(&groups, &advantages, &plans);
+    metrics.grad_norm = norms / metrics.updates.max(1) as f64;
     metrics.learning_rate = rate;
-    metrics.updated = updated;
     metrics.times = times;
-    Ok((learner, metrics))
+    Ok((learner.advance(), metrics))
 }
 
-/// Gradients of one micro-batch's share of the loss; what it measured goes to `add`.
+/// The policy's log-probs before the first update, of each plan's micro-batches. Empty for a plan
+/// whose first pass gives them, because no update comes before it.
+fn starting_log_probs<'p, P: Policy>(
+    policy: &P,
+    groups: &[Group],
+    plans: &'p [StepPlan],
+    config: &TrainConfig,
+) -> Result<Vec<Vec<Vec<f32>>>, (MicroBatch<'p>, PolicyError)> {
+    let updated_before = |plan: usize| plans[..plan].iter().any(|plan| !plan.is_empty());
+    let scored = |micro: MicroBatch<'p>| {
+        let batch = micro.batch(groups, config.temperature).map_err(PolicyError::from);
+        let scores = batch.and_then(|batch| policy.score(&batch)).and_then(|s| s.to_host());
+        scores.map(|(log_prob, _)| log_prob).map_err(|source| (micro, source))
+    };
+    plans
+        .iter()
+        .enumerate()
+        .map(|(index, plan)| {
+            let micros = plan.micro_batches().filter(|_| updated_before(index));
+            micros.map(scored).collect()
+        })
+        .collect()
+}
+
+/// Gradients of one micro-batch's share of the loss; what it measured goes to `add`. The log-probs
+/// of the step's first weights are `None` while those are the policy's.
 fn differentiate<P: Policy>(
     policy: &P,
-    reference: Option<&P>,
+    (reference, old): (Option<&P>, Option<&[f32]>),
     groups: &[Group],
     micro: MicroBatch<'_>,
     config: &TrainConfig,
@@ -195,7 +241,7 @@ fn differentiate<P: Policy>(
 ) -> Result<GradientsParams, PolicyError> {
     let batch = micro.batch(groups, config.temperature)?;
     let reference = reference.map(|policy| policy.score(&batch)).transpose()?;
-    let data = micro.data(groups, &batch);
+    let data = micro.data(groups, &batch, old);
     policy.score_backward(&batch, &mut |scores| {
         let (measured, upstream) = data.upstream(scores, reference.as_ref(), config)?;
         add(measured);
@@ -215,8 +261,9 @@ fn locate<P: Policy + Module>(
 ) -> TrainError {
     for single in plan.singles() {
         let mut measures = Measures::new(step, config);
-        let found = differentiate(policy, reference, groups, single, config, |m| measures.add(m))
-            .and_then(|gradients| global_norm(policy, &gradients));
+        let found =
+            differentiate(policy, (reference, None), groups, single, config, |m| measures.add(m))
+                .and_then(|gradients| global_norm(policy, &gradients));
         let loss = measures.loss();
         match found {
             Ok(norm) if !norm.is_finite() => {

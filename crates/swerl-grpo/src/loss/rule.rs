@@ -9,7 +9,8 @@ use crate::error::ConfigError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OldLogProbs {
-    /// The current ones without their graph: with one update per batch the ratio is exactly 1.
+    /// The trainer's own at the weights that the batch starts with. With one update per batch they
+    /// are the current ones without their graph, and the ratio is exactly 1.
     Current,
     /// Those that the sampler reported.
     Behaviour,

@@ -21,6 +21,9 @@ pub(super) struct MicroData<'a> {
     pub(super) layout: Layout,
     /// Per target.
     pub(super) behaviour: Vec<f32>,
+    /// Per target, the trainer's at the weights that the step started with; `None` while those are
+    /// the current ones.
+    pub(super) old: Option<&'a [f32]>,
 }
 
 /// What a micro-batch measured, on the host.
@@ -30,6 +33,13 @@ pub(super) struct Measured<'a> {
     log_prob: Vec<f32>,
     entropy: Vec<f32>,
     reference: Option<Vec<f32>>,
+}
+
+impl Measured<'_> {
+    /// Per target.
+    pub(super) fn log_prob(&self) -> &[f32] {
+        &self.log_prob
+    }
 }
 
 impl MicroData<'_> {
@@ -48,15 +58,18 @@ impl MicroData<'_> {
             self.check_finite("behaviour log-prob", &self.behaviour)?;
         }
         let device = scores.log_prob.device();
-        let behaviour = reads_sampler.then(|| {
-            let zeros = vec![0.0; self.behaviour.len()];
-            TokenScores::from_host(self.behaviour.clone(), zeros, &device).log_prob
-        });
+        let tensor = |values: &[f32]| {
+            let zeros = vec![0.0; values.len()];
+            TokenScores::from_host(values.to_vec(), zeros, &device).log_prob
+        };
+        let behaviour = reads_sampler.then(|| tensor(&self.behaviour));
+        let old = self.old.map(tensor);
         let advantages: Vec<f64> = self.samples.iter().map(|s| s.advantage).collect();
         let weights: Vec<f64> = self.samples.iter().map(|s| s.weight).collect();
         let inputs = LossInputs {
             layout: &self.layout,
             behaviour: behaviour.as_ref(),
+            old: old.as_ref(),
             reference: reference.map(|scores| &scores.log_prob),
             advantages: &advantages,
             weights: &weights,
@@ -99,9 +112,14 @@ impl MicroData<'_> {
 }
 
 /// Sums over the micro-batches of a step.
+///
+/// Ratios and what bounds them are those of all passes. Tokens, entropy and KL are those of the
+/// first, and the sampler is compared at the weights that the step starts with.
 pub(super) struct Measures<'a> {
     step: u64,
     config: &'a TrainConfig,
+    first_pass: bool,
+    updates: usize,
     loss: f64,
     tokens: usize,
     entropy: f64,
@@ -148,6 +166,8 @@ impl<'a> Measures<'a> {
         Self {
             step,
             config,
+            first_pass: true,
+            updates: 0,
             loss: 0.0,
             tokens: 0,
             entropy: 0.0,
@@ -171,25 +191,25 @@ impl<'a> Measures<'a> {
             start += sample.len;
             let log_prob = &measured.log_prob[range.clone()];
             let behaviour = &measured.data.behaviour[range.clone()];
-            self.tokens += sample.len;
-            let entropies = measured.entropy[range.clone()].iter();
-            self.entropy += entropies.map(|&value| f64::from(value)).sum::<f64>();
             let reference = measured.reference.as_ref().map(|values| &values[range.clone()]);
-            if let (Some(kl), Some(reference)) = (&rule.kl, reference) {
-                for (&own, &other) in log_prob.iter().zip(reference) {
-                    self.kl += kl.estimator.value(f64::from(own) - f64::from(other));
+            if self.first_pass {
+                self.tokens += sample.len;
+                let entropies = measured.entropy[range.clone()].iter();
+                self.entropy += entropies.map(|&value| f64::from(value)).sum::<f64>();
+                if let (Some(kl), Some(reference)) = (&rule.kl, reference) {
+                    for (&own, &other) in log_prob.iter().zip(reference) {
+                        self.kl += kl.estimator.value(f64::from(own) - f64::from(other));
+                    }
                 }
             }
-            let differences: Vec<f64> = log_prob
-                .iter()
-                .zip(behaviour)
-                .map(|(&own, &sampler)| f64::from(own) - f64::from(sampler))
-                .collect();
-            let old = if rule.old == OldLogProbs::Current { log_prob } else { behaviour };
+            let started = measured.data.old.map_or(log_prob, |old| &old[range.clone()]);
+            let old = if rule.old == OldLogProbs::Current { started } else { behaviour };
             let advantages = self.token_advantages(sample.advantage, old, reference);
             self.add_ratios(log_prob, old, &advantages);
-            if self.config.sampler_check.is_some() && measured.data.versions[index] == self.step {
-                for &difference in &differences {
+            let fresh = measured.data.versions[index] == self.step;
+            if self.config.sampler_check.is_some() && self.first_pass && fresh {
+                for (&own, &sampler) in started.iter().zip(behaviour) {
+                    let difference = f64::from(own) - f64::from(sampler);
                     self.sampler_ratio += difference.exp();
                     if self.difference.add(difference.abs()) {
                         self.worst = Some(sample.member);
@@ -197,6 +217,16 @@ impl<'a> Measures<'a> {
                 }
             }
         }
+    }
+
+    /// Another update is done.
+    pub(super) fn end_update(&mut self) {
+        self.updates += 1;
+    }
+
+    /// The first pass over the batch is done.
+    pub(super) fn end_pass(&mut self) {
+        self.first_pass = false;
     }
 
     /// One sample's advantage at each of its tokens: a KL in the reward is taken off.
@@ -232,7 +262,7 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// The loss so far.
+    /// The sum of the losses so far.
     pub(super) fn loss(&self) -> f64 {
         self.loss
     }
@@ -263,7 +293,7 @@ impl<'a> Measures<'a> {
         &self,
         groups: &[Group],
         advantages: &[Advantages],
-        plan: &StepPlan,
+        plans: &[StepPlan],
     ) -> StepMetrics {
         let sequences = || groups.iter().flat_map(|group| &group.sequences);
         let samples = sequences().count();
@@ -288,10 +318,11 @@ impl<'a> Measures<'a> {
             groups: groups.len(),
             samples,
             unscored: samples - rewards.len(),
-            trained: plan.samples().len(),
+            trained: plans.iter().map(|plan| plan.samples().len()).sum(),
             policy_tokens: lengths.sum as usize,
             trained_tokens: self.tokens,
-            micro_batches: plan.micro_batches().len(),
+            micro_batches: plans.iter().map(|plan| plan.micro_batches().len()).sum(),
+            updates: self.updates,
             reward_mean: judged(mean),
             reward_std: judged((squares / rewards.len() as f64).sqrt()),
             frac_reward_zero_std: no_spread as f64 / groups.len() as f64,
@@ -300,11 +331,11 @@ impl<'a> Measures<'a> {
             completion_length_max: lengths.max as usize,
             truncated_fraction: share(Finish::Length),
             aborted_fraction: share(Finish::Abort),
-            loss: self.loss,
+            loss: self.loss / self.updates.max(1) as f64,
             kl: self.config.objective.loss.kl.and(trained(per_token(self.kl))),
             entropy: trained(per_token(self.entropy)),
-            clip_fraction_low: per_token(self.low as f64),
-            clip_fraction_high: per_token(self.high as f64),
+            clip_fraction_low: self.low as f64 / self.ratio.count.max(1) as f64,
+            clip_fraction_high: self.high as f64 / self.ratio.count.max(1) as f64,
             ratio_min: self.ratio.some(self.ratio.min),
             ratio_mean: self.ratio.some(self.ratio.mean()),
             ratio_max: self.ratio.some(self.ratio.max),
@@ -315,7 +346,6 @@ impl<'a> Measures<'a> {
                 .some(self.sampler_ratio / self.difference.count as f64),
             grad_norm: 0.0,
             learning_rate: 0.0,
-            updated: false,
             times: PhaseTimes::default(),
         }
     }

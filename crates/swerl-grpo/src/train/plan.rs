@@ -64,13 +64,33 @@ pub(super) fn check_advantages(
 }
 
 impl StepPlan {
-    /// Denominators count all judged samples, those without a gradient included.
-    pub(super) fn new(groups: &[Group], advantages: &[Advantages], config: &TrainConfig) -> Self {
+    /// One plan for each of the configured parts of the groups.
+    pub(super) fn parts(
+        groups: &[Group],
+        advantages: &[Advantages],
+        config: &TrainConfig,
+    ) -> Vec<Self> {
+        let parts = config.minibatches.min(groups.len()).max(1);
+        let bound = |part: usize| groups.len() * part / parts;
+        (0..parts)
+            .map(|part| Self::new(groups, advantages, bound(part)..bound(part + 1), config))
+            .collect()
+    }
+
+    /// Denominators count all judged samples of `part`, those without a gradient included.
+    fn new(
+        groups: &[Group],
+        advantages: &[Advantages],
+        part: Range<usize>,
+        config: &TrainConfig,
+    ) -> Self {
         let loss = &config.objective.loss;
         let always = loss.trains_without_advantage();
         let mut samples = Vec::new();
         let (mut judged, mut tokens) = (0, 0);
-        for (group, (content, advantages)) in groups.iter().zip(advantages).enumerate() {
+        for (group, (content, advantages)) in
+            groups.iter().zip(advantages).enumerate().skip(part.start).take(part.len())
+        {
             for (sequence, reward) in content.rewards.iter().enumerate() {
                 if reward.is_none() {
                     continue;
@@ -141,7 +161,12 @@ impl<'a> MicroBatch<'a> {
         TokenBatch::from_members(groups, &members, temperature)
     }
 
-    pub(super) fn data(self, groups: &'a [Group], batch: &TokenBatch) -> MicroData<'a> {
+    pub(super) fn data(
+        self,
+        groups: &'a [Group],
+        batch: &TokenBatch,
+        old: Option<&'a [f32]>,
+    ) -> MicroData<'a> {
         let mut behaviour = Vec::with_capacity(batch.targets.len());
         for sample in self.samples {
             let sequence = &groups[sample.member.group].sequences[sample.member.sequence];
@@ -158,6 +183,7 @@ impl<'a> MicroBatch<'a> {
                 .collect(),
             layout: Layout::of_targets(&batch.targets, batch.samples),
             behaviour,
+            old,
         }
     }
 }

@@ -11,6 +11,7 @@ mod laws;
 mod loss;
 mod optimizer;
 mod ours;
+mod passes;
 mod preset;
 mod refuse;
 mod sft;

@@ -31,6 +31,7 @@ pub(crate) fn ours(samples: &[TwinSample], rule: &LossRule) -> (f64, Vec<f32>, V
     let advantages: Vec<f64> = samples.iter().map(|s| s.advantage).collect();
     let weights: Vec<f64> = samples.iter().map(|s| s.weight).collect();
     let inputs = LossInputs {
+        old: None,
         layout: &layout,
         behaviour: rule.reads_sampler().then_some(&behaviour),
         reference: rule.kl.map(|_| &reference),

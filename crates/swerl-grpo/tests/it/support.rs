@@ -229,6 +229,8 @@ pub(crate) fn config(steps: u64) -> TrainConfig {
     TrainConfig {
         steps,
         objective: objective(),
+        epochs: 1,
+        minibatches: 1,
         optimizer: OptimizerRule::default(),
         schedule: Schedule::constant(0.05),
         temperature: 1.0,

@@ -67,7 +67,7 @@ fn a_synthetic_reward_rises_and_does_not_when_rewards_are_permuted() {
     let after = mean_reward(&policy);
     assert!(after > before + 0.4, "{before} {after}");
     assert_eq!(steps.len(), 120);
-    assert!(steps.iter().all(|m| m.ratio_min == Some(1.0) || !m.updated));
+    assert!(steps.iter().all(|m| m.ratio_min == Some(1.0) || m.updates == 0));
     assert!(steps.iter().all(|m| m.sampler_difference_max.is_none_or(|d| d < 1e-4)));
 
     let mut permuted = Changed(Repeats::new(3), |groups: &mut Vec<Group>| {
@@ -162,7 +162,7 @@ fn the_metrics_of_a_step() {
     assert!(m.completion_length_min >= 3 && m.completion_length_max == 4);
     assert!((m.completion_length_mean - m.policy_tokens as f64 / 15.0).abs() < 1e-12);
     assert!(m.entropy.unwrap() > 2.0 && m.entropy.unwrap() < 11.0_f64.ln());
-    assert!(m.updated && m.grad_norm > 0.0);
+    assert!(m.updates == 1 && m.grad_norm > 0.0);
     assert_eq!(m.learning_rate, 0.05);
     assert_eq!(m.kl, None);
     assert!(m.times.total() > 0.0 && m.tokens_per_second() > 0.0);
@@ -202,7 +202,7 @@ fn a_step_without_a_signal_changes_nothing_and_says_so() {
         assert_eq!(policy.weights(), TinyPolicy::new(1).weights());
         assert_eq!(steps.len(), 2);
         let m = &steps[1];
-        assert!(!m.updated);
+        assert_eq!(m.updates, 0);
         assert_eq!((m.trained, m.grad_norm, m.entropy), (0, 0.0, None));
         assert_eq!(m.reward_mean, rewards);
         assert_eq!(m.frac_reward_zero_std, 1.0);
