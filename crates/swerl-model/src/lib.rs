@@ -8,7 +8,7 @@
 //!
 //! [`ModelConfig`] and `CausalLm` are the model; `PromptCache` and `DecodeCache` serve sampling; the
 //! implementation of `swerl_grpo::policy::Policy` serves training; [`Tokenizer`] and `ChatTemplate` stand
-//! alone.
+//! alone; [`StoredTensors`] checks a folder of weights by its headers and [`MemoryPlan`] says what a run holds.
 
 #[cfg(feature = "decoder")]
 mod attention;
@@ -36,6 +36,7 @@ mod logprob;
 mod lora;
 #[cfg(feature = "decoder")]
 mod mask;
+mod memory;
 #[cfg(feature = "decoder")]
 mod mlp;
 #[cfg(feature = "decoder")]
@@ -45,7 +46,6 @@ mod policy;
 #[cfg(feature = "decoder")]
 mod rotary;
 mod tokenizer;
-#[cfg(feature = "decoder")]
 mod weights;
 
 #[cfg(feature = "decoder")]
@@ -58,6 +58,8 @@ pub use config::{Llama3Rope, ModelConfig};
 pub use error::ModelError;
 #[cfg(feature = "decoder")]
 pub use lora::{LoraConfig, LoraTarget};
+pub use memory::{MemoryPart, MemoryPlan, Precision, Workload};
 pub use tokenizer::{CODE_PATTERN, TextStream, Tokenizer};
 #[cfg(feature = "decoder")]
 pub use weights::StoredDtype;
+pub use weights::{StoredSummary, StoredTensors, expected_tensors};

@@ -5,12 +5,14 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 mod curate;
+mod plan;
 mod rollouts;
 
 pub(crate) use curate::{
     AllArgs, Colour, Curate, ExportArgs, ExportFormat, FilterArgs, ImportArgs, InspectArgs,
     RepoArgs, SeedsOut,
 };
+pub(crate) use plan::{PlanArgs, PrecisionName};
 pub(crate) use rollouts::{
     RolloutChoice, RolloutDiffArgs, RolloutShowArgs, RolloutStatsArgs, Rollouts,
 };
@@ -23,6 +25,8 @@ Examples:
     swerl curate all events/ --repos repos/ --out seeds.jsonl
   One of them, as text and coloured difference:
     swerl curate inspect owner/name#12 --seeds seeds.jsonl
+  What training a model takes, device by device:
+    swerl plan --model 70b --devices 8
   Rewards of completions:
     swerl score rows.jsonl > scores.jsonl
   A run as one HTML page:
@@ -76,6 +80,9 @@ pub(crate) enum Command {
     /// Make seeds (issue, files, oracle) from merged pull requests.
     #[command(subcommand)]
     Curate(Box<Curate>),
+    /// Check a model folder by its headers and say what a run of it holds in memory.
+    #[command(after_help = plan::EXAMPLES)]
+    Plan(PlanArgs),
     /// Score outputs of a model against the merged change.
     #[command(after_help = SCORE_EXAMPLES)]
     Score(ScoreArgs),

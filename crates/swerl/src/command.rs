@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod curate;
+mod plan;
 mod rollouts;
 mod score;
 mod view;
@@ -16,6 +17,7 @@ use crate::{
 pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
     match cli.command {
         Command::Curate(args) => curate::run(*args, cli.quiet, interrupt),
+        Command::Plan(args) => plan::run(&args),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
         Command::View(args) => view::run(&args, cli.quiet, interrupt),
         Command::Rollouts(command) => rollouts::run(&command, interrupt),

@@ -52,7 +52,48 @@ pub(super) fn slots(model: &mut CausalLm) -> Vec<(String, Slot<'_>)> {
     out
 }
 
-/// Buffers that old checkpoints carry and that are recomputed here.
-pub(super) fn is_ignorable(name: &str) -> bool {
-    name.ends_with("rotary_emb.inv_freq")
+#[cfg(all(test, feature = "flex"))]
+mod tests {
+    use super::*;
+    use crate::config::ModelConfig;
+    use crate::weights::expected_tensors;
+    use burn::tensor::Device;
+
+    /// The decoder's parameters and the list that folders are checked against.
+    #[test]
+    fn every_parameter_is_expected_with_its_stored_shape() {
+        let small = ModelConfig {
+            vocab_size: 50,
+            hidden_size: 24,
+            intermediate_size: 20,
+            num_hidden_layers: 2,
+            num_attention_heads: 6,
+            num_key_value_heads: 2,
+            head_dim: 10,
+            ..ModelConfig::llama_3_3_70b()
+        };
+        let biased = ModelConfig { qkv_bias: true, tie_word_embeddings: true, ..small.clone() };
+        for config in [small, biased] {
+            let mut model = CausalLm::new(&config, &Device::flex());
+            let found: Vec<(String, Vec<usize>)> = slots(&mut model)
+                .into_iter()
+                .map(|(name, slot)| {
+                    let shape = match slot {
+                        Slot::Matrix(p) => p.val().dims().to_vec(),
+                        Slot::Projection(p) => p.val().dims().iter().rev().copied().collect(),
+                        Slot::Vector(p) => p.val().dims().to_vec(),
+                    };
+                    (name, shape)
+                })
+                .collect();
+            let mut expected = expected_tensors(&config);
+            expected.sort();
+            let mut sorted = found;
+            sorted.sort();
+            assert_eq!(sorted, expected);
+            let values: usize =
+                expected.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum();
+            assert_eq!(values as u64, config.parameters());
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! One safetensors file, read tensor by tensor.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
+#[cfg(feature = "decoder")]
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use half::{bf16, f16};
 use safetensors::tensor::{Dtype, Metadata};
 
 use crate::error::ModelError;
@@ -15,6 +16,7 @@ const MAX_HEADER: u64 = 100_000_000;
 /// An open file with its parsed header.
 pub(crate) struct Shard {
     path: PathBuf,
+    #[cfg(feature = "decoder")]
     file: File,
     metadata: Metadata,
     names: Vec<String>,
@@ -47,7 +49,14 @@ impl Shard {
         }
         let mut names: Vec<String> = metadata.tensors().keys().cloned().collect();
         names.sort();
-        Ok(Self { path: path.to_owned(), file, metadata, names, data_start })
+        Ok(Self {
+            path: path.to_owned(),
+            #[cfg(feature = "decoder")]
+            file,
+            metadata,
+            names,
+            data_start,
+        })
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -60,11 +69,28 @@ impl Shard {
         &self.metadata.info(name).expect("a name of this shard").shape
     }
 
+    /// # Panics
+    /// If the shard does not hold `name`.
+    pub(crate) fn dtype(&self, name: &str) -> Dtype {
+        self.metadata.info(name).expect("a name of this shard").dtype
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the whole file.
+    pub(crate) fn size(&self) -> u64 {
+        self.data_start + self.metadata.data_len() as u64
+    }
+
     /// The values of tensor `name`, converted to f32.
     ///
     /// # Panics
     /// If the shard does not hold `name`.
+    #[cfg(feature = "decoder")]
     pub(crate) fn read_f32(&mut self, name: &str) -> Result<Vec<f32>, ModelError> {
+        use half::{bf16, f16};
         let info = self.metadata.info(name).expect("a name of this shard");
         let (start, end) = info.data_offsets;
         let mut bytes = vec![0u8; end - start];

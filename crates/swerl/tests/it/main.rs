@@ -2,6 +2,7 @@
 
 mod command_line;
 mod curate;
+mod plan;
 mod rollouts;
 mod run;
 mod score;
