@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     pub(crate) lr: f64,
     /// Updates on each batch of samples.
     #[arg(long, default_value_t = 1)]
-    pub(crate) grpo_epochs: u64,
+    pub(crate) epochs: u64,
     /// Weight of the KL term (k3, token mean) against the policy after fine-tuning; 0 keeps no
     /// reference.
     #[arg(long, default_value_t = 0.0)]
@@ -51,10 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1.5e-3)]
     pub(crate) sft_lr: f64,
     /// Seeds for supervised fine-tuning.
-    #[arg(long, default_value_t = 3840)]
+    #[arg(long, default_value_t = 5376)]
     pub(crate) sft_seeds: usize,
     /// Seeds in a round of supervised fine-tuning, after which it is validated.
-    #[arg(long, default_value_t = 640)]
+    #[arg(long, default_value_t = 896)]
     pub(crate) sft_round: usize,
     /// Most rounds of supervised fine-tuning.
     #[arg(long, default_value_t = 6)]

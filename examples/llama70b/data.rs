@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use swerl_data::{
-    CurateOptions, HeldOut, RepositoryFolder, SeedExample, curate_events, read_seeds,
-    split_by_repository, write_seeds,
+    CURATION_VERSION, CurateOptions, HeldOut, RepositoryFolder, SeedExample, curate_events,
+    read_seeds, split_by_repository, write_seeds,
 };
 use swerl_rollout::{NoiseKey, Stream};
 use swerl_sample_corpus::{CorpusOptions, generate};
@@ -101,7 +101,7 @@ fn sample(arguments: &Arguments, live: &Live) -> Result<(Vec<SeedExample>, HeldO
         ));
     }
     let held_out = held_out_repositories(&folder.join("corpus.json"))?;
-    let file = folder.join("seeds.jsonl");
+    let file = folder.join(format!("seeds-{CURATION_VERSION}.jsonl"));
     if file.exists() {
         return Ok((read_seeds(&file)?, HeldOut::Repositories(held_out)));
     }

@@ -208,7 +208,7 @@ impl Run<'_> {
         let config = TrainConfig {
             steps: a.steps,
             objective,
-            epochs: a.grpo_epochs,
+            epochs: a.epochs,
             minibatches: 1,
             optimizer: OptimizerRule::default(),
             schedule: self.grpo_schedule(),

@@ -4,8 +4,8 @@ use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, activation::log_softmax};
 use swerl_grpo::{
-    Finish, Group, OptimizerRule, Policy, PolicyError, Preset, Resume, RolloutError, RolloutSource,
-    SamplerCheck, Schedule, Sequence, TokenBatch, TokenScores, TrainConfig, TrainError, train,
+    Finish, Group, Policy, PolicyError, Preset, Resume, RolloutError, RolloutSource, Schedule,
+    Sequence, TokenBatch, TokenScores, TrainConfig, TrainError, train,
 };
 
 const DIGITS: usize = 10;
@@ -90,19 +90,7 @@ fn group(table: &[f32], step: u64, prompt: u64) -> Group {
 
 /// The mean reward of each step.
 fn run(steps: u64) -> Result<Vec<f64>, TrainError> {
-    let config = TrainConfig {
-        steps,
-        objective: Preset::Trl.objective(),
-        epochs: 1,
-        minibatches: 1,
-        optimizer: OptimizerRule::default(),
-        schedule: Schedule::constant(0.05),
-        temperature: 1.0,
-        micro_batch_tokens: 1024,
-        sampler_check: Some(SamplerCheck { mean: 1e-4, max: 1e-2 }),
-        checkpoint: None,
-        identity: Default::default(),
-    };
+    let config = TrainConfig::new(steps, Preset::Trl.objective(), Schedule::constant(0.05));
     let logits = Tensor::zeros([DIGITS, DIGITS], &Device::flex().autodiff());
     let policy = Counter { logits: Param::from_tensor(logits) };
     let mut source = Counting(Vec::new());

@@ -17,6 +17,10 @@ mod licences;
 pub mod repository;
 mod texts;
 
+/// Version of the rules that seeds are made by, for the names of caches: the same repository may
+/// give other seeds under another one.
+pub const CURATION_VERSION: u32 = 2;
+
 /// What a curation compares with and adds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CurateOptions {

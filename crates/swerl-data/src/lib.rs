@@ -48,11 +48,11 @@ pub mod tokens;
 
 pub use crate::card::DataCard;
 pub use crate::context::{ContextOptions, RelevantFiles, RelevantRequest};
-pub use crate::curate::CurateOptions;
 pub use crate::curate::comments::CommentOptions;
 pub use crate::curate::events::{curate_events, curate_events_with};
 pub use crate::curate::judges::{BugJudge, Judges};
 pub use crate::curate::repository::{RepositoryOptions, curate_repository, curate_repository_with};
+pub use crate::curate::{CURATION_VERSION, CurateOptions};
 pub use crate::error::DataError;
 pub use crate::filter::{DropReason, FilterOptions};
 pub use crate::ids::{ObjectId, Repositories, RepositoryFolder};

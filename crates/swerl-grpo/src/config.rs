@@ -78,6 +78,25 @@ pub struct TrainConfig {
 }
 
 impl TrainConfig {
+    /// One update per batch at temperature 1, micro-batches of 16,384 tokens, AdamW as
+    /// [`OptimizerRule::default`], a sampler in f32 that gives log-probs, no checkpoints.
+    #[must_use]
+    pub fn new(steps: u64, objective: Objective, schedule: Schedule) -> Self {
+        Self {
+            steps,
+            objective,
+            epochs: 1,
+            minibatches: 1,
+            optimizer: OptimizerRule::default(),
+            schedule,
+            temperature: 1.0,
+            micro_batch_tokens: 16_384,
+            sampler_check: Some(SamplerCheck { mean: 1e-4, max: 1e-2 }),
+            checkpoint: None,
+            identity: BTreeMap::new(),
+        }
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors
