@@ -19,8 +19,9 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const INVERSE: u64 = inverse(FACTOR);
 
 /// Lengths of the runs, longest first: one that is too short for a text has too many pairs.
-const LENGTHS: [usize; 4] = [32, 16, 8, 4];
-/// The longest of them is for texts of more symbols than this: in shorter ones 16 has few pairs.
+const LENGTHS: [usize; 3] = [16, 8, 4];
+/// The length for texts of more than [`LONG`] symbols where the first of them is too short.
+const LONGER: usize = 32;
 const LONG: usize = 1 << 17;
 /// Most matches listed of a region, besides one for every two symbols.
 const PIECES: usize = 1 << 19;
@@ -69,10 +70,16 @@ impl Grams {
     /// leaves the parts between them.
     pub(super) fn round(&mut self, task: &mut Task<'_>, region: Region) -> Found {
         let (a, b) = task.sides(region);
-        let first = usize::from(a.len() + b.len() <= LONG);
+        let long = a.len() + b.len() > LONG && region.below as usize > LONGER;
         let mut below = region.below;
-        for &gram in LENGTHS[first..].iter().filter(|&&gram| gram < region.below as usize) {
-            match self.list(task.clock, a, b, gram) {
+        for &length in LENGTHS.iter().filter(|&&gram| gram < region.below as usize) {
+            let mut gram = length;
+            let mut listed = self.list(task.clock, a, b, gram);
+            if gram == LENGTHS[0] && long && matches!(listed, Listed::TooMany) {
+                gram = LONGER;
+                listed = self.list(task.clock, a, b, gram);
+            }
+            match listed {
                 Listed::All => {
                     for piece in &mut self.pieces {
                         piece.a += region.a.0 as u32;
@@ -88,8 +95,9 @@ impl Grams {
                     }
                     return Found::Taken;
                 }
-                Listed::None => below = gram as u32,
-                Listed::TooMany => return Found::TooMany,
+                Listed::None if gram == length => below = gram as u32,
+                // Too many of one length, none of the next.
+                Listed::None | Listed::TooMany => return Found::TooMany,
             }
         }
         Found::Below(below)
