@@ -120,6 +120,9 @@ impl Grams {
         // From the right, so that the places of a bucket ascend.
         let mut hash = 0u64;
         for j in (0..b.len()).rev() {
+            if clock.late_at(j) {
+                return Listed::TooMany;
+            }
             if let Some(&gone) = b.get(j + gram) {
                 hash = hash.wrapping_sub(u64::from(gone).wrapping_mul(last));
             }
@@ -156,6 +159,9 @@ impl Grams {
                 }
                 let size = a[i..].iter().zip(&b[j..]).take_while(|(x, y)| x == y).count();
                 budget = budget.saturating_sub(size / 8);
+                if size >= LONG && clock.late() {
+                    return Listed::TooMany;
+                }
                 if size >= gram {
                     let (a, b, size) = (i as u32, j as u32, size as u32);
                     self.pieces.push(Piece { part: 0, a, b, size });

@@ -141,6 +141,9 @@ impl Runs {
         // From the right, so that the places of a run ascend.
         let mut window = Window::new(numbers, alphabet, length);
         for (at, &symbol) in b.iter().enumerate().rev() {
+            if task.clock.late_at(at) {
+                break;
+            }
             if let Some(run) = window.left(symbol) {
                 next[at] = std::mem::replace(&mut head[run], at as u32);
             }

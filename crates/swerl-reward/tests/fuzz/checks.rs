@@ -99,9 +99,9 @@ fn naive(a: &[u32], b: &[u32], autojunk: bool) -> Vec<Block> {
         let (mut i, mut j, mut size) = (a0, b0, 0);
         // Per place of b, the length of the match that ends there and at the place of a above.
         let mut above = vec![0; b1 - b0 + 1];
-        for x in a0..a1 {
+        for (x, symbol) in a.iter().enumerate().take(a1).skip(a0) {
             let mut row = vec![0; b1 - b0 + 1];
-            for y in (b0..b1).filter(|&y| a[x] == b[y] && anchors[y]) {
+            for y in (b0..b1).filter(|&y| *symbol == b[y] && anchors[y]) {
                 let length = above[y - b0] + 1;
                 row[y - b0 + 1] = length;
                 if length > size {
