@@ -119,6 +119,11 @@ def test_verl_calls(truth):
     assert detailed == {"score": 1.0, "valid": 1.0, "exact": 1.0, "outcome": "scored"}
 
 
+def test_trl_column_of_no_length():
+    with pytest.raises(TypeError, match="the column 'context' must be a list .* not int"):
+        trl.reward_func(["p"], ["x"], context=5, oracle=[ORACLE])
+
+
 def test_verl_batch():
     rewards = verl.compute_score_batch(
         data_sources=["swe"] * len(TRUTHS),
@@ -134,6 +139,7 @@ def test_verl_batch():
     [
         (None, TypeError, "ground_truth must be .* not NoneType"),
         ("the answer", ValueError, "ground_truth is no JSON text"),
+        ("[" * 200_000, ValueError, "ground_truth is no JSON text"),
         ({"oracle": ORACLE}, ValueError, r"ground_truth has no 'context' \(its keys: oracle\)"),
         ({"context": CONTEXT, "oracle": 1}, TypeError, r"ground_truth\['oracle'\] must hold files"),
     ],

@@ -74,7 +74,7 @@ pub fn apply_edits_within(
     edits: &[Edit],
     limits: &Limits,
 ) -> Result<BTreeMap<String, String>, ApplyFailure> {
-    run(context, edits, limits).map_err(|stopped| stopped.failure)
+    run(context, edits, limits, || false).map_err(|stopped| stopped.failure)
 }
 
 /// A failure with the working text of its file at that moment, for explanations.
@@ -83,10 +83,12 @@ pub(crate) struct Stopped {
     pub(crate) working: String,
 }
 
+/// Applies the edits; asks before each one whether it is `late`, and then fails in any way.
 pub(crate) fn run(
     context: &BTreeMap<String, String>,
     edits: &[Edit],
     limits: &Limits,
+    mut late: impl FnMut() -> bool,
 ) -> Result<BTreeMap<String, String>, Stopped> {
     // Edit numbers by path; the map is only looked up, the order is that of `groups`.
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -107,7 +109,7 @@ pub(crate) fn run(
         let mut working = format!("\n{text}");
         for index in group {
             searched += working.len();
-            let result = if searched > limits.searched_bytes {
+            let result = if searched > limits.searched_bytes || late() {
                 Err(Fault::Limit(Limit::SearchedBytes))
             } else {
                 apply_one(&working, &edits[index], most)

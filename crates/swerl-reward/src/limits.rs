@@ -3,17 +3,25 @@
 //! Without them a few dozen edits can grow a text exponentially (an empty search text
 //! stands before every line), and a million edits of a large file cost their product.
 
-/// Limits of one scoring call. An output that passes one gets the format penalty and the
-/// outcome [`LimitPassed`](crate::Outcome::LimitPassed); nothing is cut silently.
+/// Limits of one scoring call. A prediction that passes one has the outcome
+/// [`LimitPassed`](crate::Outcome::LimitPassed), with the format penalty as reward for an answer and 0 in
+/// the other entries, which know no penalty; nothing is cut silently.
+///
+/// Only what a model wrote is bounded: the context and the oracle are the caller's, and a
+/// prediction equal to the oracle's passes no limit but the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Most bytes of an output. Default 16 MiB.
+    /// Most bytes of an output: of an answer, of all predicted unified diffs, or of what predicted
+    /// contents add to the context and oracle. Default 16 MiB.
     pub output_bytes: usize,
-    /// Most edits in an answer. Default 4,096.
+    /// Most edits in an answer; in the other entries, most files that a prediction changes besides as
+    /// many as the oracle changes. Default 4,096.
     pub edits: usize,
-    /// Most bytes that the edits may add to one file. Default 4 MiB.
+    /// Most bytes that the edits may add to one file; by which one predicted content may be longer
+    /// than the context's and oracle's together, or one predicted unified diff longer than the oracle's
+    /// of its path. Default 4 MiB.
     pub growth_bytes: usize,
     /// Most bytes of working text searched, over all edits. Default 256 MiB.
     pub searched_bytes: usize,

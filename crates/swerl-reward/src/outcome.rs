@@ -9,7 +9,8 @@ use crate::apply::ApplyFailure;
 use crate::format::FormatFailure;
 use crate::limits::Limit;
 
-/// The outcome of scoring one output. All but [`Outcome::Scored`] have the reward -1.
+/// The outcome of scoring one output. All but [`Outcome::Scored`] have the reward -1, or 0 where a
+/// limit is passed in an entry that knows no penalty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -29,7 +29,7 @@ pub fn unified_patch(old: &str, new: &str) -> String {
 /// [`unified_patch`] with the scratch memory of a matcher.
 #[must_use]
 pub fn unified_patch_with(matcher: &mut Matcher, old: &str, new: &str) -> String {
-    if old == new {
+    if old == new || matcher.late() {
         return String::new();
     }
     let (old, new) = (split_lines(old), split_lines(new));

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::explain::NearMiss;
+use crate::limits::Limit;
 use crate::outcome::Outcome;
 use crate::similarity::Matcher;
 
@@ -50,6 +51,11 @@ impl Score {
         }
     }
 
+    /// A prediction of an entry without format penalty that would cost too much.
+    pub(crate) fn limited(limit: Limit) -> Self {
+        Self { reward: 0.0, ..Self::failed(Outcome::LimitPassed { limit }) }
+    }
+
     pub(crate) fn of_patches(
         matcher: &mut Matcher,
         predicted: &BTreeMap<String, String>,
@@ -78,7 +84,7 @@ impl Score {
         }
     }
 
-    /// Whether the output keeps the format and its edits apply: its reward is not the penalty.
+    /// Whether the output was scored: it keeps the format, its edits apply, it passes no limit.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.outcome == Outcome::Scored

@@ -1,7 +1,7 @@
 //! The search/replace entry: the reward of an output as trained on, rules R1 to R10.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::apply;
 use crate::explain::nearest_lines;
@@ -37,7 +37,7 @@ impl<'a> Target<'a> {
 /// How to score: the limits, and whether misses are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scorer {
-    limits: Limits,
+    pub(crate) limits: Limits,
     explain: bool,
 }
 
@@ -86,9 +86,10 @@ impl Scorer {
     /// [`Scorer::score`], or `None` where that takes longer than `limit`: an output that could
     /// not be judged, to be masked and not punished (see [`crate::combine`]).
     ///
-    /// The work itself stops, at most one pass over the texts after the limit; no thread is
-    /// left behind. Whether a limit is met depends on the machine, so it makes a run depend on
-    /// it too: [`Limits`] bound the same cost by counting, and are what a run should rely on.
+    /// The work itself stops, also in the middle of a comparison; no thread is left behind. Whether a
+    /// limit is met depends on the machine, so it makes a run depend on it too: [`Limits`] bound the
+    /// same cost by counting, and are what a run should rely on. [`Matcher::within`] does the same for
+    /// the other entries.
     ///
     /// ```
     /// use std::{collections::BTreeMap, time::Duration};
@@ -106,12 +107,7 @@ impl Scorer {
         target: &Target<'_>,
         output: &str,
     ) -> Option<Score> {
-        let deadline = Instant::now().checked_add(limit);
-        matcher.stop_at(deadline);
-        let score = self.score(matcher, target, output);
-        let late = matcher.stopped() || deadline.is_some_and(|deadline| Instant::now() > deadline);
-        matcher.stop_at(None);
-        (!late).then_some(score)
+        matcher.within(limit, |matcher| self.score(matcher, target, output))
     }
 
     fn score_solution(&self, matcher: &mut Matcher, target: &Target<'_>, solution: &str) -> Score {
@@ -124,12 +120,12 @@ impl Scorer {
         if edits.len() > most {
             return failed(Outcome::LimitPassed { limit: Limit::Edits });
         }
-        let new = match apply::run(target.context, &edits, &self.limits) {
+        let new = match apply::run(target.context, &edits, &self.limits, || matcher.late()) {
             Ok(new) => new,
             Err(stopped) => {
                 let mut score = failed(stopped.failure.into());
                 if let (true, Outcome::SearchNotFound { index, .. }) =
-                    (self.explain, &score.outcome)
+                    (self.explain && !matcher.late(), &score.outcome)
                 {
                     score.near_miss = nearest_lines(&stopped.working[1..], &edits[*index].search);
                 }

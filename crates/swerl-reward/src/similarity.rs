@@ -15,10 +15,12 @@
 
 mod automaton;
 mod bits;
+mod clock;
 mod grams;
 mod interner;
 mod matcher;
 mod region;
+mod runs;
 mod task;
 mod walk;
 

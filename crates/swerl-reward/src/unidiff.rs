@@ -8,19 +8,21 @@
 //!
 //! Headers are not recounted nor is anything applied: a patch is compared as it is written.
 
+mod file;
+mod hunk;
 mod parse;
 
 use std::collections::BTreeMap;
 
 pub use parse::{UnidiffFailure, parse_unidiff};
 
+use crate::limits::Limit;
 use crate::score::Score;
+use crate::search_replace::Scorer;
 use crate::similarity::Matcher;
 
-/// Scores predicted unified diffs against the oracle's. The reward is in `[0, 1]`.
-///
-/// Reading is linear. No [`Limits`](crate::Limits) apply: memory is about 50 bytes per character of the longer patch of
-/// a path, so whoever takes texts of any length bounds that first.
+/// Scores predicted unified diffs against the oracle's, under the default
+/// [`Limits`](crate::Limits). The reward is in `[0, 1]`.
 ///
 /// ```
 /// let patch = |line: &str| format!("--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+{line}\n");
@@ -29,7 +31,37 @@ use crate::similarity::Matcher;
 /// ```
 #[must_use]
 pub fn score_unidiff<S: AsRef<str>, T: AsRef<str>>(predicted: &[S], oracle: &[T]) -> Score {
-    Score::of_patches(&mut Matcher::new(), &gather(predicted), &gather(oracle))
+    Scorer::new().score_unidiff(&mut Matcher::new(), predicted, oracle)
+}
+
+impl Scorer {
+    /// [`score_unidiff`] under this scorer's limits; `matcher` is scratch memory.
+    #[must_use]
+    pub fn score_unidiff<S: AsRef<str>, T: AsRef<str>>(
+        &self,
+        matcher: &mut Matcher,
+        predicted: &[S],
+        oracle: &[T],
+    ) -> Score {
+        let limits = &self.limits;
+        let bytes =
+            predicted.iter().fold(0usize, |sum, text| sum.saturating_add(text.as_ref().len()));
+        if bytes > limits.output_bytes {
+            return Score::limited(Limit::OutputBytes);
+        }
+        let (predicted, oracle) = (gather(predicted), gather(oracle));
+        if predicted.len() > limits.edits.saturating_add(oracle.len()) {
+            return Score::limited(Limit::Edits);
+        }
+        let grown = predicted.iter().any(|(path, patch)| {
+            let known = oracle.get(path).map_or(0, String::len);
+            patch.len().saturating_sub(known) > limits.growth_bytes
+        });
+        if grown {
+            return Score::limited(Limit::GrowthBytes);
+        }
+        Score::of_patches(matcher, &predicted, &oracle)
+    }
 }
 
 fn gather<S: AsRef<str>>(texts: &[S]) -> BTreeMap<String, String> {

@@ -26,7 +26,7 @@ def parsed(value: Any, what: str) -> Any:
     if isinstance(value, (bytes, str)):
         try:
             return json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{what} is no JSON text ({error}): {_REMEDY}") from None
     return value
 

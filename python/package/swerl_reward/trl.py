@@ -58,6 +58,11 @@ def _rewards(
                 f"the column {name!r} is missing (there are: {', '.join(sorted(columns)) or 'none'}): "
                 "add it to the data set, or name another with make_reward_func(context=..., oracle=...)"
             )
+        if not hasattr(columns[name], "__len__"):
+            raise TypeError(
+                f"the column {name!r} must be a list with an entry for each completion, "
+                f"not {type(columns[name]).__name__}"
+            )
         if len(columns[name]) != len(completions):
             raise ValueError(
                 f"the column {name!r} has {len(columns[name])} entries for {len(completions)} "

@@ -16,7 +16,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The state of the empty string.
 pub(super) const ROOT: u32 = 0;
 /// Alphabets up to this size get rows that hold every symbol.
-const DENSE: u32 = 128;
+const DENSE: u32 = 32;
 
 /// One class of substrings with equal end positions.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@
 //! Repetitive texts have too many pairs; then nothing is listed and the caller takes another
 //! way. Hashes only choose what is compared, so a collision costs a look and no more.
 
+use super::clock::Clock;
 use super::region::{Block, Region};
 use super::task::Task;
 
@@ -19,11 +20,26 @@ const INVERSE: u64 = inverse(FACTOR);
 
 /// Lengths of the runs, longest first: one that is too short for a text has too many pairs.
 const LENGTHS: [usize; 3] = [16, 8, 4];
+/// The length for texts of more than [`LONG`] symbols where the first of them is too short.
+const LONGER: usize = 32;
+const LONG: usize = 1 << 17;
+/// Most matches listed of a region, besides one for every two symbols.
+const PIECES: usize = 1 << 19;
 
 /// Whether the matches of a region were listed.
 enum Listed {
     All,
     None,
+    TooMany,
+}
+
+/// What became of a region.
+pub(super) enum Found {
+    /// Its long matches were taken, the parts between them wait.
+    Taken,
+    /// Nothing was done: no match is as long as this.
+    Below(u32),
+    /// Nothing was done: the matches are too many to list.
     TooMany,
 }
 
@@ -51,12 +67,19 @@ pub(super) struct Grams {
 
 impl Grams {
     /// Takes every match of several symbols out of a region, in difflib's order of choice, and
-    /// leaves the parts between them. `false`, with nothing done, if there is none or too many.
-    pub(super) fn round(&mut self, task: &mut Task<'_>, region: Region) -> bool {
+    /// leaves the parts between them.
+    pub(super) fn round(&mut self, task: &mut Task<'_>, region: Region) -> Found {
         let (a, b) = task.sides(region);
-        let lengths = LENGTHS.iter().filter(|&&gram| gram < region.below as usize);
-        for &gram in lengths {
-            match self.list(a, b, gram) {
+        let long = a.len() + b.len() > LONG && region.below as usize > LONGER;
+        let mut below = region.below;
+        for &length in LENGTHS.iter().filter(|&&gram| gram < region.below as usize) {
+            let mut gram = length;
+            let mut listed = self.list(task.clock, a, b, gram);
+            if gram == LENGTHS[0] && long && matches!(listed, Listed::TooMany) {
+                gram = LONGER;
+                listed = self.list(task.clock, a, b, gram);
+            }
+            match listed {
                 Listed::All => {
                     for piece in &mut self.pieces {
                         piece.a += region.a.0 as u32;
@@ -65,19 +88,23 @@ impl Grams {
                     self.waiting.clear();
                     self.waiting.push((region, 0));
                     while let Some((region, start)) = self.waiting.pop() {
+                        if task.clock.late() {
+                            break;
+                        }
                         self.split(task, region, start, gram);
                     }
-                    return true;
+                    return Found::Taken;
                 }
-                Listed::None => {}
-                Listed::TooMany => return false,
+                Listed::None if gram == length => below = gram as u32,
+                // Too many of one length, none of the next.
+                Listed::None | Listed::TooMany => return Found::TooMany,
             }
         }
-        false
+        Found::Below(below)
     }
 
     /// Fills `pieces` with the maximal matches, ascending in `a`, then in `b`.
-    fn list(&mut self, a: &[u32], b: &[u32], gram: usize) -> Listed {
+    fn list(&mut self, clock: &mut Clock, a: &[u32], b: &[u32], gram: usize) -> Listed {
         self.pieces.clear();
         if a.len() < gram || b.len() < gram {
             return Listed::None;
@@ -93,6 +120,9 @@ impl Grams {
         // From the right, so that the places of a bucket ascend.
         let mut hash = 0u64;
         for j in (0..b.len()).rev() {
+            if clock.late_at(j) {
+                return Listed::TooMany;
+            }
             if let Some(&gone) = b.get(j + gram) {
                 hash = hash.wrapping_sub(u64::from(gone).wrapping_mul(last));
             }
@@ -103,6 +133,9 @@ impl Grams {
             }
         }
         let mut budget = 8 * (a.len() + b.len()) + 1024;
+        // A piece and its sorted copy take more memory than a symbol: long texts get few of them.
+        let most = PIECES + (a.len() + b.len()) / 2;
+        let mut step = 0;
         let mut hash = a[..gram]
             .iter()
             .rev()
@@ -114,7 +147,8 @@ impl Grams {
             }
             let mut at = self.head[bucket(hash)];
             while at != NONE {
-                if budget == 0 {
+                step += 1;
+                if budget == 0 || self.pieces.len() > most || clock.late_at(step) {
                     return Listed::TooMany;
                 }
                 budget -= 1;
@@ -125,6 +159,9 @@ impl Grams {
                 }
                 let size = a[i..].iter().zip(&b[j..]).take_while(|(x, y)| x == y).count();
                 budget = budget.saturating_sub(size / 8);
+                if size >= LONG && clock.late() {
+                    return Listed::TooMany;
+                }
                 if size >= gram {
                     let (a, b, size) = (i as u32, j as u32, size as u32);
                     self.pieces.push(Piece { part: 0, a, b, size });

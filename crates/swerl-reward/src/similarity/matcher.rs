@@ -5,11 +5,12 @@
 //! region and takes the whole chain of matches of that length from left to right: to the left of
 //! the first nothing of length `K` is left (it would have been earlier), and to the right the longest
 //! is `K` again, as long as one exists. The gaps between them are regions whose longest match is
-//! shorter than `K`. Three ways to find them, all with the same result:
+//! shorter than `K`. Four ways to find them, all with the same result:
 //!
 //! * a side of at most 64 symbols: sets of places in machine words ([`super::bits`]);
 //! * two longer sides: all matches of several symbols at once, by hashed runs ([`super::grams`]);
-//! * where those are too many or none, the suffix automaton ([`super::walk`]).
+//! * where there are none, and the alphabet is small: a table of all shorter runs ([`super::runs`]);
+//! * else the suffix automaton ([`super::walk`]).
 //!
 //! Cost: a round is linear in its region; the regions of one depth are disjoint; the lengths
 //! `K` along a path of rounds are distinct, and all of them fit into the text. Hence
@@ -19,12 +20,14 @@
 //! `autojunk` (for lines): symbols that are too frequent anchor no match, but a match is
 //! extended over them on both sides afterwards, within its region, as difflib does it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::bits::{Bits, Word};
-use super::grams::Grams;
+use super::clock::Clock;
+use super::grams::{Found, Grams};
 use super::interner::Interner;
 use super::region::{Block, Region, Regions};
+use super::runs::Runs;
 use super::task::Task;
 use super::walk::Walk;
 
@@ -55,10 +58,9 @@ struct Rounds {
     short: Bits<u64>,
     medium: Bits<u128>,
     grams: Grams,
+    runs: Runs,
     walk: Walk,
-    /// When to stop, and whether that came before the last block.
-    deadline: Option<Instant>,
-    stopped: bool,
+    clock: Clock,
 }
 
 impl Matcher {
@@ -68,16 +70,31 @@ impl Matcher {
         Self::default()
     }
 
-    /// Sets when to stop looking for blocks. Past it, results are meaningless and
-    /// [`Matcher::stopped`] says so.
-    pub(crate) fn stop_at(&mut self, deadline: Option<Instant>) {
-        self.rounds.deadline = deadline;
-        self.rounds.stopped = false;
+    /// What `work` does with this matcher, or `None` where that takes longer than `limit`.
+    ///
+    /// The matcher stops in the middle of a comparison; scoring stops between its parts as well. No
+    /// thread is left behind, and the matcher is as good as new afterwards. Where the limit was
+    /// passed, the value that `work` made is dropped.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use swerl_reward::similarity::Matcher;
+    /// let ratio = Matcher::new().within(Duration::from_secs(5), |matcher| matcher.ratio("tide", "diet"));
+    /// assert_eq!(ratio, Some(0.25));
+    /// ```
+    pub fn within<T>(&mut self, limit: Duration, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let deadline = Instant::now().checked_add(limit);
+        self.rounds.clock.stop_at(deadline);
+        let value = work(self);
+        let late = self.rounds.clock.stopped()
+            || deadline.is_some_and(|deadline| Instant::now() > deadline);
+        self.rounds.clock.stop_at(None);
+        (!late).then_some(value)
     }
 
-    /// Whether a call since the last `stop_at` was cut short.
-    pub(crate) fn stopped(&self) -> bool {
-        self.rounds.stopped
+    /// Whether the time limit of [`Matcher::within`] has passed.
+    pub(crate) fn late(&mut self) -> bool {
+        self.rounds.clock.late()
     }
 
     /// The ratio of difflib over code points, `autojunk` off: see [`crate::similarity`].
@@ -85,6 +102,9 @@ impl Matcher {
     pub fn ratio(&mut self, a: &str, b: &str) -> f64 {
         if a == b {
             return 1.0;
+        }
+        if self.late() {
+            return 0.0;
         }
         self.interner.clear();
         self.a.clear();
@@ -137,24 +157,30 @@ impl Rounds {
     fn run(&mut self, a: &[u32], b: &[u32], symbols: usize, blocks: &mut Vec<Block>) {
         self.short.reset(symbols);
         self.medium.reset(symbols);
+        self.runs.reset(symbols);
         self.walk.reset(symbols);
         let extends = !self.popular.is_empty();
         self.regions.start(Region { a: (0, a.len()), b: (0, b.len()), below: u32::MAX }, extends);
-        let Self { regions, popular, short, medium, grams, walk, deadline, stopped, .. } = self;
-        let mut task = Task { a, b, popular, blocks, regions };
+        let Self { regions, popular, short, medium, grams, runs, walk, clock, .. } = self;
+        let mut task = Task { a, b, popular, blocks, regions, clock };
         while let Some(region) = task.regions.pop() {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                *stopped = true;
+            if task.clock.late() {
                 return;
             }
             let (left, right) = region.sides();
             if region.short() {
                 bits_round(short, &mut task, region);
-            } else if !extends && grams.round(&mut task, region) {
-                // The parts that it left are queued.
-            } else if left.min(right) <= <u128 as Word>::BITS {
+                continue;
+            }
+            let found = if extends { Found::TooMany } else { grams.round(&mut task, region) };
+            let below = match found {
+                Found::Taken => continue,
+                Found::Below(below) => below,
+                Found::TooMany => region.below,
+            };
+            if left.min(right) <= <u128 as Word>::BITS {
                 bits_round(medium, &mut task, region);
-            } else {
+            } else if extends || !runs.round(&mut task, Region { below, ..region }) {
                 walk.round(&mut task, region);
             }
         }

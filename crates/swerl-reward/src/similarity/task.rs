@@ -1,5 +1,6 @@
 //! What every way to find matches works on: the sequences, the anchors, and what was found.
 
+use super::clock::Clock;
 use super::region::{Block, Region, Regions};
 
 /// One call: two sequences and their growing list of blocks.
@@ -10,6 +11,7 @@ pub(super) struct Task<'t> {
     pub(super) popular: &'t [bool],
     pub(super) blocks: &'t mut Vec<Block>,
     pub(super) regions: &'t mut Regions,
+    pub(super) clock: &'t mut Clock,
 }
 
 impl<'t> Task<'t> {

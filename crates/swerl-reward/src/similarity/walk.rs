@@ -5,6 +5,7 @@
 //! length ends.
 
 use super::automaton::{Automaton, BREAK, NONE, ROOT};
+use super::clock::Clock;
 use super::region::{Block, Region};
 use super::task::Task;
 
@@ -36,8 +37,10 @@ impl Walk {
     /// Takes the chain of longest matches of a region.
     pub(super) fn round(&mut self, task: &mut Task<'_>, region: Region) {
         let (a, b) = task.sides(region);
-        self.build(task, a, b);
-        let size = self.walk(a);
+        let size = if self.build(task, a, b) { self.walk(task.clock, a) } else { 0 };
+        if task.clock.stopped() {
+            return;
+        }
         if size == 0 {
             // Only popular symbols can still match, at the start of the region.
             let found = Block { a_start: region.a.0, b_start: region.b.0, size };
@@ -78,8 +81,9 @@ impl Walk {
         task.regions.push(Region { below: size as u32, ..rest });
     }
 
-    /// Numbers the symbols that both sides have and builds the automaton of `b`.
-    fn build(&mut self, task: &Task<'_>, a: &[u32], b: &[u32]) {
+    /// Numbers the symbols that both sides have and builds the automaton of `b`; `false` where time
+    /// ran out.
+    fn build(&mut self, task: &mut Task<'_>, a: &[u32], b: &[u32]) -> bool {
         // Two stamps a round: "seen in a", then "numbered".
         self.round += 2;
         let (seen, numbered) = (self.round - 1, self.round);
@@ -98,12 +102,16 @@ impl Walk {
         self.automaton.reset(count);
         let mut last = ROOT;
         for (end, &symbol) in b.iter().enumerate() {
+            if task.clock.late_at(end) {
+                return false;
+            }
             last = self.automaton.extend(
                 last,
                 Self::number(&self.stamp, &self.local, numbered, symbol),
                 end as u32,
             );
         }
+        true
     }
 
     fn number(stamp: &[u32], local: &[u32], numbered: u32, symbol: u32) -> u32 {
@@ -111,10 +119,13 @@ impl Walk {
     }
 
     /// Walks `a`; gives the greatest match length and fills `ends` with all places that reach it.
-    fn walk(&mut self, a: &[u32]) -> usize {
+    fn walk(&mut self, clock: &mut Clock, a: &[u32]) -> usize {
         self.ends.clear();
         let (mut state, mut len, mut best) = (ROOT, 0u32, 1u32);
         for (end, &symbol) in a.iter().enumerate() {
+            if clock.late_at(end) {
+                return 0;
+            }
             let symbol = Self::number(&self.stamp, &self.local, self.round, symbol);
             if symbol == BREAK {
                 (state, len) = (ROOT, 0);

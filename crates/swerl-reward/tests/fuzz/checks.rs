@@ -64,13 +64,17 @@ pub(crate) fn matcher(bytes: &[u8]) {
     let numbers = |text: &str| -> Vec<u32> {
         text.chars().take(NAIVE).map(|c| u32::from(c) % 1024).collect()
     };
-    let (a, b) = (numbers(&a), numbers(&b));
+    blocks_agree(&numbers(&a), &numbers(&b));
+}
+
+/// The blocks of two sequences of symbols below 1,024 are the naive ones.
+pub(crate) fn blocks_agree(a: &[u32], b: &[u32]) {
     let mut matcher = Matcher::new();
     for autojunk in [false, true] {
-        let found = matcher.blocks(&a, &b, 1024, autojunk).to_vec();
-        assert_eq!(found, naive(&a, &b, autojunk), "{a:?} {b:?} {autojunk}");
+        let found = matcher.blocks(a, b, 1024, autojunk).to_vec();
+        assert_eq!(found, naive(a, b, autojunk), "{a:?} {b:?} {autojunk}");
         // Used memory changes nothing.
-        assert_eq!(matcher.blocks(&a, &b, 1024, autojunk), found);
+        assert_eq!(matcher.blocks(a, b, 1024, autojunk), found);
     }
 }
 
@@ -84,7 +88,7 @@ fn halves(bytes: &[u8]) -> (String, String) {
     (left.to_owned(), right.to_owned())
 }
 
-/// difflib's matching blocks by its own definition, cubic time.
+/// difflib's matching blocks by its own definition: all pairs of places in each round.
 fn naive(a: &[u32], b: &[u32], autojunk: bool) -> Vec<Block> {
     let count = |symbol| b.iter().filter(|&&other| other == symbol).count();
     let junk = |symbol| autojunk && b.len() >= 200 && count(symbol) > b.len() / 100 + 1;
@@ -93,15 +97,18 @@ fn naive(a: &[u32], b: &[u32], autojunk: bool) -> Vec<Block> {
     let mut waiting = vec![(0, a.len(), 0, b.len())];
     while let Some((a0, a1, b0, b1)) = waiting.pop() {
         let (mut i, mut j, mut size) = (a0, b0, 0);
-        for x in a0..a1 {
-            for y in b0..b1 {
-                let same = (0..(a1 - x).min(b1 - y))
-                    .take_while(|&k| a[x + k] == b[y + k] && anchors[y + k])
-                    .count();
-                if same > size {
-                    (i, j, size) = (x, y, same);
+        // Per place of b, the length of the match that ends there and at the place of a above.
+        let mut above = vec![0; b1 - b0 + 1];
+        for (x, symbol) in a.iter().enumerate().take(a1).skip(a0) {
+            let mut row = vec![0; b1 - b0 + 1];
+            for y in (b0..b1).filter(|&y| *symbol == b[y] && anchors[y]) {
+                let length = above[y - b0] + 1;
+                row[y - b0 + 1] = length;
+                if length > size {
+                    (i, j, size) = (x + 1 - length, y + 1 - length, length);
                 }
             }
+            above = row;
         }
         while i > a0 && j > b0 && a[i - 1] == b[j - 1] {
             (i, j, size) = (i - 1, j - 1, size + 1);

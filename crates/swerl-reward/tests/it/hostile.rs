@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use swerl_reward::format::edit_blocks;
 use swerl_reward::similarity::Matcher;
 use swerl_reward::similarity::ratio;
-use swerl_reward::{Limit, Limits, Outcome, Scorer, Target, score_search_replace, unified_patch};
+use swerl_reward::{
+    Limit, Limits, Outcome, Scorer, Target, parse_unidiff, score_search_replace, unified_patch,
+};
 
 use crate::files;
 
@@ -121,31 +123,112 @@ fn paths_are_only_keys() {
     }
 }
 
+/// What no entry but the one for answers knows: a reward of 0, never -1.
+#[test]
+fn limits_of_contents_and_of_unidiffs() {
+    let (context, oracle) = (files(&[("p", "x\n")]), files(&[("p", "y\n")]));
+    let mut limits = Limits::default();
+    (limits.output_bytes, limits.growth_bytes, limits.edits) = (400, 200, 3);
+    let scorer = Scorer::new().with_limits(limits);
+    let contents = |predicted: &[(&str, &str)]| {
+        let score =
+            scorer.score_contents(&mut Matcher::new(), &context, &files(predicted), &oracle);
+        assert!(score.reward == 0.0 || score.is_valid());
+        score.outcome
+    };
+    let passed = |limit| Outcome::LimitPassed { limit };
+    let (long, longer) = ("z".repeat(180), "z".repeat(210));
+    assert_eq!(contents(&[("p", &long)]), Outcome::Scored);
+    assert_eq!(contents(&[("p", &longer)]), passed(Limit::GrowthBytes));
+    assert_eq!(contents(&[("a", &long), ("b", &long), ("c", &long)]), passed(Limit::OutputBytes));
+    let many = ["a", "b", "c", "d", "e"].map(|path| (path, "z"));
+    assert_eq!(contents(&many[..4]), Outcome::Scored);
+    assert_eq!(contents(&many), passed(Limit::Edits));
+
+    let diff =
+        |path: &str, line: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-x\n+{line}\n");
+    let unidiffs = |predicted: &[String], oracle: &str| {
+        let score = scorer.score_unidiff(&mut Matcher::new(), predicted, &[diff("p", oracle)]);
+        assert!(score.reward == 0.0 || score.is_valid());
+        score.outcome
+    };
+    assert_eq!(unidiffs(&[diff("p", &long)], "y"), Outcome::Scored);
+    assert_eq!(unidiffs(&[diff("p", &longer)], "y"), passed(Limit::GrowthBytes));
+    assert_eq!(unidiffs(&[diff("p", &longer)], &longer), Outcome::Scored);
+    assert_eq!(unidiffs(&[diff("p", &long), diff("p", &long)], "y"), passed(Limit::OutputBytes));
+    let many: Vec<String> = ["a", "b", "c", "d", "e"].map(|path| diff(path, "z")).into();
+    assert_eq!(unidiffs(&many[..4], "y"), Outcome::Scored);
+    assert_eq!(unidiffs(&many, "y"), passed(Limit::Edits));
+}
+
+#[test]
+fn long_diffs_are_read_quickly() {
+    let hunks = "@@ -1 +1 @@\n-a\n+b\n".repeat(500_000);
+    let many = quick("many hunks", || parse_unidiff(&format!("--- a/f\n+++ b/f\n{hunks}")));
+    assert_eq!(many.unwrap()["f"].len(), 500_000 * 22 - 1);
+    for piece in [
+        "diff --git a/x b/x\n",
+        "--- a\n+++ b\n",
+        "Binary files a and b differ\n",
+        "\n",
+        " b/ b/",
+        "Binary file \t and ",
+        "@@ -1,9999999 +1,9999999 @@\n",
+    ] {
+        let text = piece.repeat(8_000_000 / piece.len());
+        let headed = format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n{text}");
+        let git = format!("diff --git a/{text}");
+        for text in [text, headed, git] {
+            quick(piece, || parse_unidiff(&text).is_ok());
+        }
+    }
+}
+
+/// Texts that share no run of several characters, of a given alphabet.
+fn random_text(seed: u32, length: u32, alphabet: u32) -> String {
+    (0..length)
+        .map(|n| {
+            let hash = (n ^ seed).wrapping_mul(0x9e37_79b9);
+            let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b) >> 16;
+            char::from_u32(0x4e00 + hash % alphabet).unwrap()
+        })
+        .collect()
+}
+
 #[test]
 fn a_time_limit_stops_the_work() {
-    // Far too much to compare in no time: no shared run of four characters, a wide alphabet.
-    let text = |seed: u32| -> String {
-        (0..400_000u32)
-            .map(|n| {
-                let hash = (n ^ seed).wrapping_mul(0x9e37_79b9) >> 20;
-                char::from_u32(0x4e00 + hash % 3000).unwrap()
-            })
-            .collect()
-    };
-    let (old, new, predicted) = (files(&[("p", "")]), files(&[("p", &text(1))]), text(77));
-    let target = Target::new(&old, &new);
-    let output = format!(
-        "<think>t</think><solution>\n```\n### p\n<<<<<<< SEARCH\n\n=======\n{predicted}\n>>>>>>> REPLACE\n```\n</solution>"
-    );
-    let mut matcher = Matcher::new();
-    let limit = Duration::from_millis(1);
-    let late = quick("a limit passed", || {
-        Scorer::new().score_within(limit, &mut matcher, &target, &output)
-    });
-    assert_eq!(late, None);
-    // The matcher is as good as new afterwards.
-    assert_eq!(matcher.ratio("tide", "diet"), 0.25);
-    let ample = Duration::from_secs(3600);
-    let score = Scorer::new().score_within(ample, &mut matcher, &target, "no tags");
-    assert_eq!(score.map(|score| score.reward), Some(-1.0));
+    for (alphabet, same) in [(2, 0), (60, 0), (3000, 0), (100, 1_000_000)] {
+        // Far too much to compare within the limit, in one round or in several.
+        let text = |seed| "=".repeat(same) + &random_text(seed, 1_500_000, alphabet);
+        let (old, new, predicted) = (files(&[("p", "")]), files(&[("p", &text(1))]), text(77));
+        let target = Target::new(&old, &new);
+        let output = format!(
+            "<think>t</think><solution>\n```\n### p\n<<<<<<< SEARCH\n\n=======\n{predicted}\n>>>>>>> REPLACE\n```\n</solution>"
+        );
+        let mut limits = Limits::default();
+        limits.growth_bytes = usize::MAX;
+        let scorer = Scorer::new().with_limits(limits);
+        let mut matcher = Matcher::new();
+        let since = Instant::now();
+        let start = running_time(since);
+        let limit = Duration::from_millis(50);
+        assert_eq!(scorer.score_within(limit, &mut matcher, &target, &output), None);
+        let took = running_time(since) - start;
+        eprintln!("limit 50 ms, alphabet {alphabet}: {took:?}");
+        assert!(took < Duration::from_secs(1), "alphabet {alphabet}: {took:?}");
+        // The matcher is as good as new afterwards.
+        assert_eq!(matcher.ratio("tide", "diet"), 0.25);
+        let ample = Duration::from_secs(3600);
+        let score = scorer.score_within(ample, &mut matcher, &target, "no tags");
+        assert_eq!(score.map(|score| score.reward), Some(-1.0));
+    }
+}
+
+#[test]
+fn long_random_texts_are_matched_quickly() {
+    for alphabet in [2, 4, 26, 64, 100, 3000] {
+        let (a, b) = (random_text(1, 400_000, alphabet), random_text(2, 400_000, alphabet));
+        let value = quick(&format!("random, alphabet {alphabet}"), || ratio(&a, &b));
+        assert!((0.0..0.9).contains(&value), "{value}");
+    }
 }

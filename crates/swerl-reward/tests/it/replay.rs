@@ -75,3 +75,31 @@ fn diff_reader() {
 fn matcher() {
     replay(checks::matcher);
 }
+
+/// Texts without long common parts, which the table of short runs is for, and mixtures of both.
+#[test]
+fn matcher_on_random_symbols() {
+    let mut state = 7u64;
+    let mut below = |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    for alphabet in [2, 3, 5, 12, 30, 60, 100, 300, 1000] {
+        for case in 0..12 {
+            let length = 130 + below(250);
+            let mut text = || -> Vec<u32> {
+                // No symbol next to one of its own kind in every third case.
+                (0..length)
+                    .map(|n| ((below(alphabet) + n % (1 + case % 3)) % 1024) as u32)
+                    .collect()
+            };
+            let (a, mut b) = (text(), text());
+            if case % 4 == 3 {
+                let at = below(100) as usize;
+                b[at..at + 20].copy_from_slice(&a[40..60]);
+            }
+            checks::blocks_agree(&a, &b);
+        }
+    }
+}

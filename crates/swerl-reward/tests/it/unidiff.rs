@@ -83,20 +83,60 @@ fn broken_texts_are_named_and_count_as_nothing() {
         broken("--- a/f\n+++ b/f\n@@ -1 +1 @@\n*a\n"),
         UnidiffFailure::BadHunkLine { line: 4 }
     );
-    let huge = "--- a/f\n+++ b/f\n@@ -1 +99999999999999999999 @@\n-a\n";
-    assert_eq!(broken(huge), UnidiffFailure::BadHunkHeader { line: 3 });
+    let huge = "--- a/f\n+++ b/f\n@@ -1 +1,99999999999999999999 @@\n-a\n";
+    assert_eq!(broken(huge), UnidiffFailure::ShortHunk { line: 3 });
     let good = "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+TWO\n";
+    for (text, failure) in [
+        ("+++ b/g\n", UnidiffFailure::TargetWithoutSource { line: 6 }),
+        ("prose\n\\ No newline at end of file\n", UnidiffFailure::StrayMarker { line: 7 }),
+        ("prose\n@@ -1 +1 @@\n-a\n+b\n", UnidiffFailure::HunkOutsideFile { line: 7 }),
+        ("new file mode 100644\n", UnidiffFailure::OutsideFile { line: 6 }),
+        ("GIT binary patch\n", UnidiffFailure::OutsideFile { line: 6 }),
+        ("diff --git a/x b/x\n--- a/x\n+++ b/y\n", UnidiffFailure::TargetWithoutSource { line: 8 }),
+    ] {
+        assert_eq!(broken(&format!("{good}{text}")), failure, "{text:?}");
+    }
     assert_eq!(score_unidiff(&[huge], &[good]).reward, 0.0);
     assert_eq!(score_unidiff(&[huge], &["x"]).reward, 1.0);
 }
 
 #[test]
-fn stray_lines_outside_hunks_are_passed_over() {
+fn prose_between_files_is_passed_over() {
     let good = "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n+TWO\n";
-    for stray in
-        ["+++ b/g\n", "\\ No newline at end of file\n", "+more than the header says\n", "```\n"]
-    {
-        let score = score_unidiff(&[format!("{good}prose\n{stray}")], &[good]);
-        assert_eq!(score.reward, 1.0, "{stray:?}");
+    for prose in ["```\n", "+more than the header says\n", "\n\n", "-- \n2.40\n"] {
+        assert_eq!(score_unidiff(&[format!("{good}{prose}")], &[good]).reward, 1.0, "{prose:?}");
+        let other = format!("{good}{prose}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n");
+        check(&other, &[("f", "@@ -2,1 +2,1 @@\n-two\n+TWO"), ("g", "@@ -1,1 +1,1 @@\n-a\n+b")]);
+    }
+}
+
+/// What is read otherwise than by `unidiff`, on purpose: names.
+#[test]
+fn names_without_quotes_and_only_plain_prefixes() {
+    let hunk = "@@ -1 +1 @@\n-a\n+b\n";
+    let body = "@@ -1,1 +1,1 @@\n-a\n+b";
+    check(&format!("--- \"a/q r\"\n+++ \"b/q r\"\n{hunk}"), &[("q r", body)]);
+    check(&format!("--- i/f\n+++ i/f\n{hunk}"), &[("i/f", body)]);
+}
+
+/// A recorded text and its patches; `None` where the reader of the released reward refuses it.
+#[derive(serde::Deserialize)]
+struct Recorded {
+    text: String,
+    patches: Option<std::collections::BTreeMap<String, String>>,
+}
+
+/// Mutated diffs as PyPI's `unidiff` reads them; UNIDIFF_GOLDEN names another file of
+/// `make_unidiff.py`.
+#[test]
+fn every_recorded_reading() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/unidiff.json");
+    let file = std::env::var("UNIDIFF_GOLDEN").unwrap_or_else(|_| golden.to_owned());
+    let recorded: Vec<Recorded> =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let refused = recorded.iter().filter(|case| case.patches.is_none()).count();
+    assert!(refused > 50 && recorded.len() - refused > 100, "{refused} of {}", recorded.len());
+    for case in recorded {
+        assert_eq!(parse_unidiff(&case.text).ok(), case.patches, "{:?}", case.text);
     }
 }

@@ -7,9 +7,7 @@ use std::{collections::BTreeMap, error::Error, fmt};
 use serde::{Deserialize, Serialize};
 use swerl::{
     data::SeedExample,
-    reward::{
-        NearMiss, Outcome, Scorer, Target, score_contents, score_unidiff, similarity::Matcher,
-    },
+    reward::{NearMiss, Outcome, Scorer, Target, similarity::Matcher},
 };
 
 use super::{
@@ -134,10 +132,12 @@ pub(crate) fn score(
         Kind::General => {
             let predicted = row.prediction.ok_or(RowError::Lacks("`prediction`"))?;
             let (context, oracle) = files(row.context, row.oracle, row.seed.as_ref(), seeds)?;
-            score_contents(&context, &text::files(predicted), &oracle)
+            Scorer::new().score_contents(matcher, &context, &text::files(predicted), &oracle)
         }
         Kind::Unidiff => match (row.pred_patches, row.oracle_patches) {
-            (Some(predicted), Some(oracle)) => score_unidiff(&predicted, &oracle),
+            (Some(predicted), Some(oracle)) => {
+                Scorer::new().score_unidiff(matcher, &predicted, &oracle)
+            }
             _ => return Err(RowError::Lacks("`oracle_patches` and `pred_patches`")),
         },
     };
