@@ -97,7 +97,7 @@ pub(crate) enum Command {
 /// Arguments of `score`.
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {
-    /// Rows to score (JSONL), or `-` for standard input.
+    /// Rows to score (JSONL, plain or gzip), or `-` for standard input.
     #[arg(value_name = "FILE.jsonl")]
     pub(crate) rows: PathBuf,
     /// Seeds that rows with a `seed` field refer to.

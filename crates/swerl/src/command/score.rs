@@ -12,11 +12,12 @@ mod text;
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
 use anyhow::{Context, Result, bail};
+use flate2::bufread::MultiGzDecoder;
 use rayon::prelude::*;
 use swerl::{
     data::{Progress, SeedExample, read_seeds},
@@ -30,6 +31,9 @@ use self::{
 };
 use crate::{bar::Bar, cli::ScoreArgs, interrupt::Interrupt, output::Output};
 
+/// What a gzip stream begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// Runs the command.
 pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Result<()> {
     keeps_its_inputs(args)?;
@@ -40,12 +44,21 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
     let bar = Bar::bytes(quiet);
     let piped = args.rows == Path::new("-");
     let name = if piped { "standard input".into() } else { args.rows.display().to_string() };
-    let (reader, size): (Box<dyn Read>, u64) = if piped {
+    let unreadable = || format!("cannot read {name}");
+    let (input, mut size): (Box<dyn Read>, u64) = if piped {
         (Box::new(io::stdin()), 0)
     } else {
-        let file = File::open(&args.rows).with_context(|| format!("cannot read {name}"))?;
+        let file = File::open(&args.rows).with_context(unreadable)?;
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(file), size)
+    };
+    let mut input = BufReader::new(input);
+    let reader: Box<dyn Read> = if input.fill_buf().with_context(unreadable)?.starts_with(GZIP) {
+        // How far it has got is not known in bytes of the file.
+        size = 0;
+        Box::new(MultiGzDecoder::new(input))
+    } else {
+        Box::new(input)
     };
     if size > 0 {
         bar.start(size, "scoring");

@@ -284,3 +284,29 @@ fn readers_of_errors_and_summaries_may_leave() {
         assert_eq!(child.wait().unwrap().code(), code, "{args:?}");
     }
 }
+
+#[test]
+fn gzip_is_read_as_what_it_holds() {
+    use std::io::Write;
+
+    let dir = tempdir().unwrap();
+    let right = answer("a.py", "x = 1", "x = 2");
+    write(dir.path(), "rows.jsonl", &[row(&right), row("no answer")]);
+    let text = fs::read(dir.path().join("rows.jsonl")).unwrap();
+    // Two members, as rotated parts laid end to end.
+    let mut packed = Vec::new();
+    for half in [&text[..100], &text[100..]] {
+        let mut encoder = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+        encoder.write_all(half).unwrap();
+        encoder.finish().unwrap();
+    }
+    fs::write(dir.path().join("rows.jsonl.gz"), &packed).unwrap();
+    let plain = swerl(dir.path(), &["score", "rows.jsonl"]);
+    let gzip = swerl(dir.path(), &["score", "rows.jsonl.gz"]);
+    assert_eq!((gzip.code, &gzip.stdout), (Some(0), &plain.stdout), "{gzip:?}");
+
+    fs::write(dir.path().join("cut.gz"), &packed[..packed.len() - 9]).unwrap();
+    let ran = swerl(dir.path(), &["score", "cut.gz"]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(1), 1), "{ran:?}");
+    assert!(ran.stderr.contains("cannot read cut.gz"), "{}", ran.stderr);
+}
