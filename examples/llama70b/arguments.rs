@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
     #[arg(long, default_value_t = 1.5e-4)]
     pub(crate) lr: f64,
+    /// Weight of a supervised term in GRPO's updates, on as many merged answers as there are prompts.
+    #[arg(long, default_value_t = 0.0)]
+    pub(crate) sft_weight: f64,
     /// Updates on each batch of samples.
     #[arg(long, default_value_t = 1)]
     pub(crate) epochs: u64,

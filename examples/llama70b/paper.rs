@@ -125,6 +125,7 @@ mod tests {
         let train_config = TrainConfig {
             steps: 1,
             objective,
+            supervised_weight: 0.0,
             epochs: 1,
             minibatches: 1,
             optimizer: OptimizerRule::default(),

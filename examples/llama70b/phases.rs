@@ -208,6 +208,7 @@ impl Run<'_> {
         let config = TrainConfig {
             steps: a.steps,
             objective,
+            supervised_weight: a.sft_weight,
             epochs: a.epochs,
             minibatches: 1,
             optimizer: OptimizerRule::default(),
@@ -247,6 +248,9 @@ impl Run<'_> {
         )?
         .with_trace(trace)
         .with_observer(&mut ear);
+        if a.sft_weight > 0.0 {
+            source = source.with_supervised(self.supervised()?, a.prompts);
+        }
         let mut recorder = Recorder::new(self.live, &a.out, "grpo", first, a.steps, &last)?;
         self.live.begin("GRPO", a.steps);
         let trained = train(

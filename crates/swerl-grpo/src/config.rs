@@ -55,6 +55,10 @@ pub struct TrainConfig {
     pub steps: u64,
     /// What is optimised.
     pub objective: Objective,
+    /// Weight of a supervised term in each update, 0 for none: it adds
+    /// `-weight * mean over answers of log p(answer)`, over the sequences that the source gives with
+    /// [`crate::train::RolloutSource::supervised`] (arXiv:2203.02155, eq. 2, its pretraining term).
+    pub supervised_weight: f64,
     /// Passes over a step's batch, above 0; the paper makes one.
     pub epochs: u64,
     /// Updates in a pass, above 0: the groups are cut, in order, into so many parts of about equal
@@ -78,13 +82,14 @@ pub struct TrainConfig {
 }
 
 impl TrainConfig {
-    /// One update per batch at temperature 1, micro-batches of 16,384 tokens, AdamW as
+    /// One update per batch at temperature 1, no supervised term, micro-batches of 16,384 tokens, AdamW as
     /// [`OptimizerRule::default`], a sampler in f32 that gives log-probs, no checkpoints.
     #[must_use]
     pub fn new(steps: u64, objective: Objective, schedule: Schedule) -> Self {
         Self {
             steps,
             objective,
+            supervised_weight: 0.0,
             epochs: 1,
             minibatches: 1,
             optimizer: OptimizerRule::default(),
@@ -106,6 +111,7 @@ impl TrainConfig {
         self.optimizer.validate()?;
         self.schedule.validate()?;
         ConfigError::above("temperature", f64::from(self.temperature), 0.0)?;
+        ConfigError::not_negative("supervised_weight", self.supervised_weight)?;
         ConfigError::above("epochs", self.epochs as f64, 0.0)?;
         ConfigError::above("minibatches", self.minibatches as f64, 0.0)?;
         ConfigError::above("micro_batch_tokens", self.micro_batch_tokens as f64, 0.0)?;

@@ -44,6 +44,7 @@ mod random;
 pub mod schedule;
 pub mod sequence;
 pub mod sft;
+mod supervised;
 pub mod train;
 
 pub use advantage::{AdvantageRule, Advantages, advantages, batch_advantages, has_spread};

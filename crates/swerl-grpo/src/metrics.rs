@@ -67,8 +67,11 @@ pub struct StepMetrics {
     pub truncated_fraction: f64,
     /// Share of sequences that the sampler gave up.
     pub aborted_fraction: f64,
-    /// The loss, mean over the updates.
+    /// The loss without the supervised term, mean over the updates.
     pub loss: f64,
+    /// Cross-entropy of the supervised term's sequences at the weights that the step starts with, in
+    /// nats a token; `None` without the term.
+    pub supervised_loss: Option<f64>,
     /// Mean KL to the reference in nats a token, by the loss's own estimator; `None` without one.
     pub kl: Option<f64>,
     /// Mean entropy in nats a token.

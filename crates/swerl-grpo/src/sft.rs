@@ -12,19 +12,16 @@ use std::time::Instant;
 use burn::module::Module;
 use burn::optim::GradientsAccumulator;
 
-use crate::batch::{Piece, TokenBatch, split_by_budget};
 use crate::checkpoint::{CheckpointError, FNV_START, RunKind, fnv};
 use crate::config::SftConfig;
 use crate::error::TrainError;
 use crate::learner::{End, Learner, Resume, Trained};
 use crate::metrics::{PhaseTimes, SftMetrics};
 use crate::observe::Observer;
-use crate::policy::{Policy, PolicyError, TokenScores};
+use crate::policy::Policy;
 use crate::random::permutation;
 use crate::sequence::Sequence;
-
-/// Name of the data set in messages.
-const DATA: &str = "the data";
+use crate::supervised::{Cut, DATA, accumulate};
 
 /// Fine-tunes `policy` on `data` until all steps are done or the observer asks to stop.
 ///
@@ -100,49 +97,13 @@ fn step<P: Policy + Module>(
     let step = learner.step;
     let failed = |source| TrainError::Policy { step, source };
     let start = Instant::now();
-    let pieces: Vec<Piece> = chosen
-        .iter()
-        .enumerate()
-        .map(|(place, &index)| Piece {
-            row: if config.packed { 0 } else { place },
-            shared: 0,
-            own: data[index].tokens.len(),
-        })
-        .collect();
-    let runs = split_by_budget(&pieces, config.micro_batch_tokens);
-    let trained: usize = chosen.iter().map(|&i| data[i].policy_tokens()).sum();
-    let mut sums = Sums::default();
+    let members: Vec<&Sequence> = chosen.iter().map(|&index| &data[index]).collect();
+    let trained: usize = members.iter().map(|sequence| sequence.policy_tokens()).sum();
     let mut accumulator = GradientsAccumulator::<P>::new();
-    for run in &runs {
-        let members = &chosen[run.clone()];
-        let sequences: Vec<&Sequence> = members.iter().map(|&index| &data[index]).collect();
-        let row_tokens = config.packed.then_some(usize::MAX);
-        let batch = TokenBatch::from_sequences(&sequences, row_tokens, 1.0)
-            .map_err(|source| TrainError::Batch { step, source })?;
-        let gradients = learner
-            .policy
-            .score_backward(&batch, &mut |scores| {
-                sums.add(&batch, scores)?;
-                let slope = -1.0 / trained as f32;
-                let targets = batch.targets.len();
-                let device = scores.log_prob.device();
-                let (slopes, zeros) = (vec![slope; targets], vec![0.0; targets]);
-                Ok(TokenScores::from_host(slopes, zeros, &device))
-            })
-            .map_err(|source| match source {
-                PolicyError::NonFinite { sample, what, value, .. } if sample < members.len() => {
-                    TrainError::NonFinite {
-                        step,
-                        id: DATA.to_owned(),
-                        member: members[sample],
-                        what,
-                        value,
-                    }
-                }
-                source => failed(source),
-            })?;
-        accumulator.accumulate(&learner.policy, gradients);
-    }
+    let cut = Cut { packed: config.packed, micro_batch_tokens: config.micro_batch_tokens };
+    let weight = 1.0 / trained as f32;
+    let sums = accumulate(&learner.policy, &members, weight, cut, &mut accumulator)
+        .map_err(|failure| failure.at(step, |member| chosen[member]))?;
     let gradient = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let mut gradients = accumulator.grads();
@@ -165,7 +126,7 @@ fn step<P: Policy + Module>(
         samples: chosen.len(),
         trained_tokens: trained,
         tokens: sums.tokens,
-        micro_batches: runs.len(),
+        micro_batches: sums.micro_batches,
         loss: -sums.log_prob / trained as f64,
         entropy: sums.entropy / trained as f64,
         grad_norm,
@@ -177,40 +138,6 @@ fn step<P: Policy + Module>(
         },
     };
     Ok((learner, metrics))
-}
-
-#[derive(Default)]
-struct Sums {
-    tokens: usize,
-    log_prob: f64,
-    entropy: f64,
-}
-
-impl Sums {
-    fn add(&mut self, batch: &TokenBatch, scores: &TokenScores) -> Result<(), PolicyError> {
-        let (log_prob, entropy) = scores.to_host()?;
-        for (what, values) in [("log-prob", &log_prob), ("entropy", &entropy)] {
-            if values.len() != batch.targets.len() {
-                return Err(PolicyError::Scores {
-                    what,
-                    found: values.len(),
-                    expected: batch.targets.len(),
-                });
-            }
-            if let Some(target) = values.iter().position(|value| !value.is_finite()) {
-                return Err(PolicyError::NonFinite {
-                    target,
-                    sample: batch.targets[target].sample as usize,
-                    what,
-                    value: f64::from(values[target]),
-                });
-            }
-        }
-        self.tokens += batch.tokens();
-        self.log_prob += log_prob.into_iter().map(f64::from).sum::<f64>();
-        self.entropy += entropy.into_iter().map(f64::from).sum::<f64>();
-        Ok(())
-    }
 }
 
 /// FNV-1a, 64 bits, over lengths, tokens and masks, in hex.

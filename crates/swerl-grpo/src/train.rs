@@ -4,7 +4,7 @@
 //! groups     = source.collect(step, policy)
 //! advantages = rule(rewards of each group)                     f64, on the host
 //! for each pass over the batch, for each of its parts:
-//!     gradients = sum over micro-batches of d loss / d parameters
+//!     gradients = sum over micro-batches of d loss / d parameters, and the supervised term's
 //!     policy    = AdamW(clip by global norm(gradients))
 //! ```
 //! One update per batch where passes and parts are one, as in the paper. With more, the ratio's
@@ -34,7 +34,8 @@ use crate::metrics::{PhaseTimes, StepMetrics};
 use crate::observe::Observer;
 use crate::optimizer::global_norm;
 use crate::policy::{Policy, PolicyError};
-use crate::sequence::Group;
+use crate::sequence::{Group, Sequence};
+use crate::supervised::{self, Cut};
 use measure::Measures;
 use plan::{MicroBatch, StepPlan};
 
@@ -48,6 +49,17 @@ pub trait RolloutSource<P> {
     /// # Errors
     /// The source's own error.
     fn collect(&mut self, step: u64, policy: &P) -> Result<Vec<Group>, RolloutError>;
+
+    /// The sequences of step `step` for the supervised term, asked for where its weight is above 0.
+    /// Depends on `step` alone, as `collect`.
+    ///
+    /// # Errors
+    /// The source's own error. A source that has none, the default, gives an empty list, which is
+    /// refused.
+    fn supervised(&mut self, step: u64) -> Result<Vec<Sequence>, RolloutError> {
+        let _ = step;
+        Ok(Vec::new())
+    }
 }
 
 /// Trains `policy` by GRPO until `config.steps` steps are done or the observer asks to stop.
@@ -141,10 +153,12 @@ where
         .on_groups(step, &groups, &advantages)
         .map_err(|source| TrainError::Observer { step, source })?;
 
+    let answers = supervised_sequences(source, step, config)?;
     let plans = StepPlan::parts(&groups, &advantages, config);
     let mut measures = Measures::new(step, config);
     let rate = learner.rate();
     let mut norms = 0.0;
+    let mut supervised_loss = None;
     let start = Instant::now();
     let mut old = starting_log_probs(&learner.policy, &groups, &plans, config)
         .map_err(|(micro, source)| plan::name_sample(step, &groups, micro, source))?;
@@ -171,6 +185,11 @@ where
             }
             if keep {
                 *old = kept;
+            }
+            if !answers.is_empty() {
+                let loss = add_supervised(&learner.policy, &answers, config, &mut accumulator)
+                    .map_err(|failure| failure.at(step, |member| member))?;
+                supervised_loss.get_or_insert(loss);
             }
             if pass == 0 {
                 measures.check(step, &groups)?;
@@ -201,8 +220,45 @@ where
     let mut metrics = measures.metrics(&groups, &advantages, &plans);
     metrics.grad_norm = norms / metrics.updates.max(1) as f64;
     metrics.learning_rate = rate;
+    metrics.supervised_loss = supervised_loss;
     metrics.times = times;
     Ok((learner.advance(), metrics))
+}
+
+/// What the supervised term is computed on; empty where there is none.
+fn supervised_sequences<P, S: RolloutSource<P> + ?Sized>(
+    source: &mut S,
+    step: u64,
+    config: &TrainConfig,
+) -> Result<Vec<Sequence>, TrainError> {
+    if config.supervised_weight == 0.0 {
+        return Ok(Vec::new());
+    }
+    let answers = source.supervised(step).map_err(|source| TrainError::Rollout { step, source })?;
+    if answers.is_empty() {
+        return Err(TrainError::Empty { step });
+    }
+    for (index, answer) in answers.iter().enumerate() {
+        answer
+            .validate(supervised::DATA, index)
+            .map_err(|source| TrainError::Batch { step, source })?;
+    }
+    Ok(answers)
+}
+
+/// Adds the supervised term's gradient; its cross-entropy in nats a token.
+fn add_supervised<P: Policy + Module>(
+    policy: &P,
+    answers: &[Sequence],
+    config: &TrainConfig,
+    accumulator: &mut GradientsAccumulator<P>,
+) -> Result<f64, supervised::Failure> {
+    let answers: Vec<&Sequence> = answers.iter().collect();
+    let tokens: usize = answers.iter().map(|answer| answer.policy_tokens()).sum();
+    let weight = config.supervised_weight / answers.len() as f64;
+    let cut = Cut { packed: false, micro_batch_tokens: config.micro_batch_tokens };
+    let sums = supervised::accumulate(policy, &answers, weight as f32, cut, accumulator)?;
+    Ok(-sums.log_prob / tokens as f64)
 }
 
 /// The policy's log-probs before the first update, of each plan's micro-batches. Empty for a plan

@@ -5,7 +5,7 @@
 //! goes on where it was, skips nothing and repeats nothing. An epoch may begin within a step.
 
 use swerl_data::SeedExample;
-use swerl_grpo::{Group, RolloutError, RolloutSource};
+use swerl_grpo::{Group, RolloutError, RolloutSource, Sequence};
 
 use crate::codec::TextCodec;
 use crate::collect::{CollectSettings, RolloutStats, collect_judged};
@@ -28,6 +28,7 @@ pub struct SeedRollouts<'a, S, C> {
     observer: Option<&'a mut dyn RolloutObserver>,
     trace: Option<TraceWriter>,
     reward: Option<ExternalReward>,
+    supervised: Option<(Vec<Sequence>, usize)>,
     last: Option<RolloutStats>,
 }
 
@@ -64,6 +65,7 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
             observer: None,
             trace: None,
             reward: None,
+            supervised: None,
             last: None,
         })
     }
@@ -84,6 +86,13 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
     #[must_use]
     pub fn with_reward(self, reward: ExternalReward) -> Self {
         Self { reward: Some(reward), ..self }
+    }
+
+    /// Gives `per_step` of `sequences` to each step's supervised term
+    /// ([`swerl_grpo::TrainConfig::supervised_weight`]), in an order of their own.
+    #[must_use]
+    pub fn with_supervised(self, sequences: Vec<Sequence>, per_step: usize) -> Self {
+        Self { supervised: Some((sequences, per_step)), ..self }
     }
 
     /// The figures of the last step collected.
@@ -152,5 +161,19 @@ impl<'a, S, C: TextCodec> SeedRollouts<'a, S, C> {
 impl<P, S: Sampler<P>, C: TextCodec> RolloutSource<P> for SeedRollouts<'_, S, C> {
     fn collect(&mut self, step: u64, policy: &P) -> Result<Vec<Group>, RolloutError> {
         self.groups(step, policy).map_err(RolloutError::new)
+    }
+
+    fn supervised(&mut self, step: u64) -> Result<Vec<Sequence>, RolloutError> {
+        let Some((sequences, per_step)) = &self.supervised else { return Ok(Vec::new()) };
+        let key = NoiseKey {
+            stream: Stream::SeedOrder,
+            seed: self.settings.seed,
+            step,
+            // Apart from the order of the prompts, whose keys have 0 here.
+            prompt: 1,
+            sample: 0,
+        };
+        let chosen = key.permutation(sequences.len()).into_iter().take(*per_step);
+        Ok(chosen.map(|index| sequences[index].clone()).collect())
     }
 }

@@ -332,6 +332,7 @@ impl<'a> Measures<'a> {
             truncated_fraction: share(Finish::Length),
             aborted_fraction: share(Finish::Abort),
             loss: self.loss / self.updates.max(1) as f64,
+            supervised_loss: None,
             kl: self.config.objective.loss.kl.and(trained(per_token(self.kl))),
             entropy: trained(per_token(self.entropy)),
             clip_fraction_low: self.low as f64 / self.ratio.count.max(1) as f64,

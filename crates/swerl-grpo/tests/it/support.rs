@@ -229,6 +229,7 @@ pub(crate) fn config(steps: u64) -> TrainConfig {
     TrainConfig {
         steps,
         objective: objective(),
+        supervised_weight: 0.0,
         epochs: 1,
         minibatches: 1,
         optimizer: OptimizerRule::default(),
