@@ -5,4 +5,6 @@ mod curate;
 mod rollouts;
 mod run;
 mod score;
+#[cfg(feature = "aggregate")]
+mod stages;
 mod view;
