@@ -12,6 +12,7 @@ fields of the same event types; ours and DuckDB write parquet (zstd), the Python
 """
 
 import argparse
+import functools
 import gzip
 import json
 import os
@@ -30,22 +31,30 @@ MIX = [("PushEvent", 52), ("CreateEvent", 13), ("WatchEvent", 8), ("DeleteEvent"
 WORDS = [f"{a}{b}" for a in "ka lo mi ne ru so ti va xe zu".split() for b in "bar del fon gat hil jun".split()]
 
 
+PROSE = " ".join(random.Random(1).choices(WORDS, k=200_000))
+
+
 def text(dice, words):
-    return " ".join(dice.choices(WORDS, k=words)) + ("\n```\nx = \"1\"\n```\n" if words > 30 else "")
+    """About that many words; the longer ones with code and quotes."""
+    start = dice.randrange(len(PROSE) // 2)
+    return PROSE[start:start + 6 * words] + ("\n```\nx = \"1\"\n```\n" if words > 30 else "")
 
 
-def user(dice, number):
+@functools.lru_cache(maxsize=None)
+def user(number):
     base = f"https://api.github.com/users/u{number}"
     tails = ("followers", "following{/other_user}", "gists{/gist_id}", "starred{/owner}{/repo}", "subscriptions",
              "orgs", "repos", "events{/privacy}", "received_events")
     return {"login": f"u{number}", "id": number, "node_id": f"U_{number:x}", "avatar_url": base, "url": base,
             **{f"{tail.split('{')[0]}_url": f"{base}/{tail}" for tail in tails},
-            "type": "Bot" if dice.random() < 0.05 else "User", "site_admin": False}
+            "type": "Bot" if number % 20 == 0 else "User", "site_admin": False}
 
 
-def repository(dice, number):
+@functools.lru_cache(maxsize=None)
+def repository(number):
+    dice = random.Random(number)
     base = f"https://api.github.com/repos/u{number}/r{number}"
-    return {"id": number, "name": f"r{number}", "full_name": f"u{number}/r{number}", "owner": user(dice, number),
+    return {"id": number, "name": f"r{number}", "full_name": f"u{number}/r{number}", "owner": user(number % 2_000),
             "description": text(dice, 8),
             **{f"{WORDS[place]}_url": f"{base}/{WORDS[place]}{{/sha}}" for place in range(40)},
             "size": dice.randrange(10**6), "topics": dice.choices(WORDS, k=3), "default_branch": "main"}
@@ -54,26 +63,26 @@ def repository(dice, number):
 def issue(dice, number, repo):
     base = f"https://api.github.com/repos/u{repo}/r{repo}/issues/{number}"
     return {"url": base, "labels_url": base, "html_url": base, "id": number, "number": number,
-            "title": text(dice, 7), "user": user(dice, number), "state": "open",
+            "title": text(dice, 7), "user": user(number % 2_000), "state": "open",
             "labels": [{"name": "bug", "color": "f00"}] if dice.random() < 0.4 else [],
             "created_at": "2020-01-01T00:00:00Z", "body": text(dice, dice.randrange(20, 250))}
 
 
 def event(dice, number):
     kind = dice.choices([kind for kind, _ in MIX], [share for _, share in MIX])[0]
-    repo = dice.randrange(20_000)
+    repo = dice.randrange(2_000)
     at = f"2020-01-{1 + number % 28:02}T{number % 24:02}:{number % 60:02}:00Z"
     if kind == "PullRequestEvent":
         merged = dice.random() < 0.4
-        end = {"label": "x", "ref": "main", "sha": f"{dice.getrandbits(160):040x}", "user": user(dice, repo)}
+        end = {"label": "x", "ref": "main", "sha": f"{dice.getrandbits(160):040x}", "user": user(repo)}
         pull = {**issue(dice, dice.randrange(9_999), repo), "merged_at": at if merged else None, "merged": merged,
-                "merge_commit_sha": f"{dice.getrandbits(160):040x}", "head": {**end, "repo": repository(dice, repo)},
-                "base": {**end, "repo": repository(dice, repo)}, "additions": 3, "deletions": 1}
+                "merge_commit_sha": f"{dice.getrandbits(160):040x}", "head": {**end, "repo": repository(repo)},
+                "base": {**end, "repo": repository(repo)}, "additions": 3, "deletions": 1}
         payload = {"action": "closed", "number": pull["number"], "pull_request": pull}
     elif kind == "IssuesEvent":
         payload = {"action": "opened", "issue": issue(dice, dice.randrange(9_999), repo)}
     elif kind == "IssueCommentEvent":
-        comment = {"id": number, "user": user(dice, number), "body": text(dice, dice.randrange(5, 120))}
+        comment = {"id": number, "user": user(number % 2_000), "body": text(dice, dice.randrange(5, 120))}
         payload = {"action": "created", "issue": issue(dice, dice.randrange(9_999), repo), "comment": comment}
     elif kind == "PushEvent":
         commits = [{"sha": f"{dice.getrandbits(160):040x}", "author": {"email": "a@example.org", "name": "A"},
@@ -81,7 +90,7 @@ def event(dice, number):
         payload = {"push_id": number, "size": len(commits), "ref": "refs/heads/main", "commits": commits}
     else:
         payload = {"ref": "main", "description": text(dice, 6), "pusher_type": "user"}
-    return {"id": str(10**10 + number), "type": kind, "actor": user(dice, number % 99_991) if kind == "ForkEvent"
+    return {"id": str(10**10 + number), "type": kind, "actor": user(number % 2_000) if kind == "ForkEvent"
             else {"id": number, "login": f"u{number}", "url": "https://api.github.com"},
             "repo": {"id": repo, "name": f"u{repo}/r{repo}", "url": "https://api.github.com"},
             "payload": payload, "public": True, "created_at": at}
@@ -119,7 +128,7 @@ def python_loop(folder):
 def duckdb_copy(folder, out, threads):
     import duckdb
     user_type = "STRUCT(login VARCHAR, type VARCHAR)"
-    shared = f"number UBIGINT, title VARCHAR, body VARCHAR, labels STRUCT(name VARCHAR)[]"
+    shared = "number UBIGINT, title VARCHAR, body VARCHAR, labels STRUCT(name VARCHAR)[]"
     pull = (f"STRUCT({shared}, \"user\" {user_type}, created_at TIMESTAMP, merged_at TIMESTAMP, merged BOOLEAN, "
             "merge_commit_sha VARCHAR, base STRUCT(sha VARCHAR), head STRUCT(sha VARCHAR))")
     issue_type = f"STRUCT({shared}, html_url VARCHAR, pull_request STRUCT(url VARCHAR))"
