@@ -7,17 +7,23 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::DataError;
 
 const PARTIAL: &str = ".partial";
 const LOCK: &str = ".lock";
 
+/// How often, and after how long, a folder in use is looked at again.
+const LOCK_TRIES: u32 = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
 /// A stage's folder, locked until it is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct Stage {
     folder: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Stage {
@@ -26,12 +32,20 @@ impl Stage {
         let error = |source| DataError::Write { path: folder.to_path_buf(), source };
         fs::create_dir_all(folder).map_err(error)?;
         let lock = File::create(folder.join(LOCK)).map_err(error)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(DataError::Busy { path: folder.to_path_buf() });
+        let mut tries = 0;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                // A child of a killed process holds its lock until it has become another program.
+                Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                    tries += 1;
+                    thread::sleep(LOCK_WAIT);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(DataError::Busy { path: folder.to_path_buf() });
+                }
+                Err(TryLockError::Error(source)) => return Err(error(source)),
             }
-            Err(TryLockError::Error(source)) => return Err(error(source)),
         }
         let partial = folder.join(PARTIAL);
         match fs::remove_dir_all(&partial) {
@@ -39,7 +53,7 @@ impl Stage {
             _ => {}
         }
         fs::create_dir(&partial).map_err(error)?;
-        Ok(Self { folder: folder.to_path_buf(), _lock: lock })
+        Ok(Self { folder: folder.to_path_buf(), lock })
     }
 
     /// The folder.
@@ -83,6 +97,8 @@ impl Drop for Stage {
     fn drop(&mut self) {
         // Nothing can be done about a failure here; the next run clears it.
         let _ = fs::remove_dir_all(self.folder.join(PARTIAL));
+        // Said, not left to closing: a child that is just being started has a copy of the handle.
+        let _ = self.lock.unlock();
     }
 }
 

@@ -34,10 +34,8 @@ impl IngestedEvents {
         let done = absolute.join(INGEST_FILE);
         let report = fs::read_to_string(&done).ok();
         let report = report.and_then(|text| serde_json::from_str(&text).ok());
-        let unfinished = || DataError::Unfinished {
-            path: folder.to_path_buf(),
-            stage: "swerl curate ingest",
-        };
+        let unfinished =
+            || DataError::Unfinished { path: folder.to_path_buf(), stage: "swerl curate ingest" };
         let report = report.ok_or_else(unfinished)?;
         let mut digest = 0xcbf2_9ce4_8422_2325;
         let mut folders = Vec::new();

@@ -186,9 +186,6 @@ fn fill(
             }
         }
     }
-    if lines.count == 0 {
-        return Err(Stop::Input("the file is empty".to_owned()));
-    }
     write_group(&mut rows, &source.name, &mut writer)?;
     (counts.lines, counts.bytes) = (lines.count, lines.bytes);
     let version = EVENTS_SCHEMA_VERSION;

@@ -119,7 +119,7 @@ fn bad_files_are_set_aside_and_tried_again() {
     let reasons: Vec<&str> = report.quarantined.iter().map(|found| found.reason.as_str()).collect();
     assert!(reasons[0].starts_with("damaged or truncated after line "), "{reasons:?}");
     assert!(reasons[1].contains("after line 0: invalid gzip header"), "{reasons:?}");
-    assert_eq!(reasons[2], "the file is empty");
+    assert_eq!(reasons[2], "damaged or truncated after line 0: unexpected end of file");
     assert!(reasons[3].starts_with("more than 100 bad lines; 2020-01-01-4.json.gz:1: not"));
     let note = folders.out().join("quarantine/2020-01-01-1.json.gz.json");
     let note: Value = serde_json::from_slice(&fs::read(note).unwrap()).unwrap();
