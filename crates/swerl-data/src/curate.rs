@@ -14,6 +14,10 @@ pub mod events;
 mod group;
 pub mod judges;
 mod licences;
+#[cfg(feature = "ingest")]
+mod merge;
+#[cfg(feature = "ingest")]
+pub mod parts;
 pub mod repository;
 mod texts;
 

@@ -60,6 +60,53 @@ pub enum DataError {
         /// The folder.
         path: PathBuf,
     },
+    /// The folder of a stage is in use.
+    #[error("{}: another process is writing to this folder; wait for it, or choose another", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder of a stage lacks files that a finished one has.
+    #[error("{}: this stage is not finished; run {stage} again", path.display())]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+        /// The command that finishes it.
+        stage: &'static str,
+    },
+    /// A stage's folder was made from something else.
+    #[error("{}: made from other inputs or with other options; choose another folder, or remove this one", path.display())]
+    OtherInputs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A query failed.
+    #[cfg(feature = "aggregate")]
+    #[error("{}: the query for it failed; with too little memory, allow more or ask for more parts", path.display())]
+    Query {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: datafusion::error::DataFusionError,
+    },
+    /// A parquet file cannot be read.
+    #[cfg(feature = "ingest")]
+    #[error("{}: the parquet file is damaged; remove it and run the stage that wrote it again", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: parquet::errors::ParquetError,
+    },
+    /// A parquet file has other columns than events have.
+    #[cfg(feature = "ingest")]
+    #[error("{}: not a parquet file of events of version {}; run the stage that wrote it again", path.display(), crate::ingest::EVENTS_SCHEMA_VERSION)]
+    TableSchema {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line of a seeds file is not a seed.
     #[error("{}:{line}: not a seed", path.display())]
     SeedLine {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::time::Timestamp;
 
 pub mod gharchive;
+pub(crate) mod lines;
 
 /// One line of an events file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,16 +191,36 @@ fn event_id<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D:
     }
 }
 
+/// The type of an event that begins with its id and type, as all of GH Archive do; nearly all bytes
+/// of an archive are skipped by it.
+fn kind_at_start(line: &[u8]) -> Option<&[u8]> {
+    let id = line.strip_prefix(br#"{"id":""#)?;
+    let rest = &id[id.iter().position(|byte| !byte.is_ascii_digit())?..];
+    let kind = rest.strip_prefix(br#"","type":""#)?;
+    let length = kind.iter().position(|byte| !byte.is_ascii_alphanumeric())?;
+    (kind[length] == b'"').then_some(&kind[..length])
+}
+
 impl Event {
-    /// Reads one line.
+    /// Reads one line. One that begins as GH Archive's do (`{"id":"1","type":"PushEvent"`) and is of
+    /// no kept type is not looked at any further.
     ///
     /// # Errors
     /// If it is not JSON, has no `type`, or is of a kept type and lacks a field that every layout
     /// since 2015 has.
     pub fn from_json(line: &[u8]) -> Result<Self, serde_json::Error> {
-        let head: Head<'_> = serde_json::from_slice(line)?;
-        match head.kind.as_ref() {
-            "PullRequestEvent" => {
+        match kind_at_start(line) {
+            Some(kind) => Self::of_kind(kind, line),
+            None => {
+                let head: Head<'_> = serde_json::from_slice(line)?;
+                Self::of_kind(head.kind.as_bytes(), line)
+            }
+        }
+    }
+
+    fn of_kind(kind: &[u8], line: &[u8]) -> Result<Self, serde_json::Error> {
+        match kind {
+            b"PullRequestEvent" => {
                 let line: Line<PullPayload> = serde_json::from_slice(line)?;
                 Ok(Self::PullRequest(PullRequestEvent {
                     event_id: line.id,
@@ -209,7 +230,7 @@ impl Event {
                     pull_request: line.payload.pull_request,
                 }))
             }
-            "IssuesEvent" | "IssueCommentEvent" => {
+            b"IssuesEvent" | b"IssueCommentEvent" => {
                 let line: Line<IssuePayload> = serde_json::from_slice(line)?;
                 Ok(Self::Issue(IssueEvent {
                     event_id: line.id,
@@ -222,5 +243,34 @@ impl Event {
             }
             _ => Ok(Self::Other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, kind_at_start};
+
+    #[test]
+    fn the_type_is_told_by_the_first_bytes() {
+        let kind = |line: &str| kind_at_start(line.as_bytes()).map(<[u8]>::to_vec);
+        assert_eq!(kind(r#"{"id":"12","type":"PushEvent","actor":{"#), Some(b"PushEvent".to_vec()));
+        for line in [
+            r#"{"id":"12","type":"PushEvent"#,
+            r#"{"id":"12","type":"Push\u0045vent","#,
+            r#"{"id":12,"type":"PushEvent","#,
+            r#"{"type":"PushEvent","id":"12","#,
+            "",
+        ] {
+            assert_eq!(kind(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_types_need_not_be_whole() {
+        let read = |line: &str| Event::from_json(line.as_bytes());
+        assert_eq!(read(r#"{"id":"1","type":"WatchEvent","payl"#).unwrap(), Event::Other);
+        assert_eq!(read(r#"{"type": "WatchEvent"}"#).unwrap(), Event::Other);
+        assert!(read(r#"{"type": "WatchEvent""#).is_err());
+        assert!(read(r#"{"id":"1","type":"IssuesEvent","payl"#).is_err());
     }
 }

@@ -75,14 +75,49 @@ pub fn write_seeds(path: impl AsRef<Path>, seeds: &[SeedExample]) -> Result<(), 
             source,
         })?;
     }
-    write_aside(path, |out| {
-        for seed in seeds {
-            serde_json::to_writer(&mut *out, seed)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
-    })
-    .map_err(|source| DataError::Write { path: path.to_path_buf(), source })
+    write_aside(path, |out| seeds.iter().try_for_each(|seed| write_seed(out, seed)))
+        .map_err(|source| DataError::Write { path: path.to_path_buf(), source })
+}
+
+/// Writes seeds one by one; the file appears when all are written.
+#[cfg(feature = "ingest")]
+pub(crate) struct SeedWriter {
+    path: PathBuf,
+    aside: Aside,
+    out: BufWriter<File>,
+    line: u64,
+}
+
+#[cfg(feature = "ingest")]
+impl SeedWriter {
+    pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
+        let (aside, out) = create_aside(path)
+            .map_err(|source| DataError::Write { path: path.to_path_buf(), source })?;
+        Ok(Self { path: path.to_path_buf(), aside, out, line: 0 })
+    }
+
+    /// Adds a seed.
+    pub(crate) fn write(&mut self, seed: &SeedExample) -> Result<(), DataError> {
+        self.line += 1;
+        seed.validate().map_err(|source| DataError::InvalidSeed {
+            path: self.path.clone(),
+            line: self.line,
+            source,
+        })?;
+        write_seed(&mut self.out, seed)
+            .map_err(|source| DataError::Write { path: self.path.clone(), source })
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Result<(), DataError> {
+        let Self { path, aside, out, .. } = self;
+        finish_aside(aside, out, &path).map_err(|source| DataError::Write { path, source })
+    }
+}
+
+fn write_seed(out: &mut BufWriter<File>, seed: &SeedExample) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, seed)?;
+    out.write_all(b"\n")
 }
 
 /// Writes a whole text; an existing file is replaced as a whole.
@@ -96,15 +131,23 @@ fn write_aside(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let (aside, mut out) = create_aside(path)?;
+    fill(&mut out)?;
+    finish_aside(aside, out, path)
+}
+
+fn create_aside(path: &Path) -> io::Result<(Aside, BufWriter<File>)> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
     let mut aside_name = name.to_owned();
     aside_name.push(".tmp");
-    let mut aside = Aside { path: path.with_file_name(aside_name), done: false };
+    let aside = Aside { path: path.with_file_name(aside_name), done: false };
     let file = File::create(&aside.path)?;
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    fill(&mut out)?;
+    Ok((aside, BufWriter::with_capacity(1 << 16, file)))
+}
+
+fn finish_aside(mut aside: Aside, out: BufWriter<File>, path: &Path) -> io::Result<()> {
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     fs::rename(&aside.path, path)?;
     aside.done = true;

@@ -22,6 +22,8 @@
 //! What this crate never does: fetch anything, write to a clone, run anything a clone brings
 //! along, train, or know what a model is.
 
+#[cfg(feature = "aggregate")]
+pub mod aggregate;
 pub mod card;
 pub mod context;
 pub mod curate;
@@ -31,6 +33,8 @@ pub mod filter;
 pub mod fold;
 pub mod git;
 pub mod ids;
+#[cfg(feature = "ingest")]
+pub mod ingest;
 pub mod interop;
 pub mod jsonl;
 pub mod language;
@@ -43,19 +47,27 @@ pub mod pull_request;
 pub mod report;
 pub mod seed;
 pub mod split;
+#[cfg(feature = "ingest")]
+pub(crate) mod stage;
 pub mod time;
 pub mod tokens;
 
+#[cfg(feature = "aggregate")]
+pub use crate::aggregate::{AggregateOptions, AggregateReport, aggregate};
 pub use crate::card::DataCard;
 pub use crate::context::{ContextOptions, RelevantFiles, RelevantRequest};
 pub use crate::curate::comments::CommentOptions;
 pub use crate::curate::events::{curate_events, curate_events_with};
 pub use crate::curate::judges::{BugJudge, Judges};
+#[cfg(feature = "ingest")]
+pub use crate::curate::parts::curate_aggregated;
 pub use crate::curate::repository::{RepositoryOptions, curate_repository, curate_repository_with};
 pub use crate::curate::{CURATION_VERSION, CurateOptions};
 pub use crate::error::DataError;
 pub use crate::filter::{DropReason, FilterOptions};
 pub use crate::ids::{ObjectId, Repositories, RepositoryFolder};
+#[cfg(feature = "ingest")]
+pub use crate::ingest::{IngestOptions, IngestReport, ingest};
 pub use crate::interop::{InstanceFormat, import_instances};
 pub use crate::jsonl::{read_seeds, write_seeds};
 pub use crate::note::{Note, Notes};

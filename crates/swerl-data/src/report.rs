@@ -44,6 +44,19 @@ impl CurateReport {
         self.dropped.values().sum()
     }
 
+    /// Adds what another report counts, but for `kept`, which is known at the end.
+    #[cfg(feature = "ingest")]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.inputs += other.inputs;
+        for (reason, count) in other.dropped {
+            *self.dropped.entry(reason).or_default() += count;
+        }
+        self.repositories += other.repositories;
+        for (note, count) in other.notes {
+            *self.notes.entry(note).or_default() += count;
+        }
+    }
+
     /// Whether `inputs == kept + dropped_total()`.
     #[must_use]
     pub fn adds_up(&self) -> bool {

@@ -8,10 +8,14 @@ mod curate;
 mod plan;
 mod rollouts;
 
+#[cfg(feature = "aggregate")]
+pub(crate) use curate::AggregateArgs;
 pub(crate) use curate::{
     AllArgs, Colour, Curate, ExportArgs, ExportFormat, FilterArgs, ImportArgs, InspectArgs,
     RepoArgs, SeedsOut,
 };
+#[cfg(feature = "ingest")]
+pub(crate) use curate::{IngestArgs, SeedsArgs};
 pub(crate) use plan::{PlanArgs, PrecisionName};
 pub(crate) use rollouts::{
     RolloutChoice, RolloutDiffArgs, RolloutShowArgs, RolloutStatsArgs, Rollouts,

@@ -13,6 +13,8 @@ use super::check::{case_collisions, round_trips};
 use super::judges::Judges;
 use super::licences::Licences;
 use super::texts::{FileChange, Texts, moved, read_texts, select};
+use serde::{Deserialize, Serialize};
+
 use crate::context::{Scout, Surroundings};
 use crate::error::DataError;
 use crate::filter::hunk::ChangedFile;
@@ -41,7 +43,7 @@ pub(crate) struct Candidate {
 }
 
 /// A seed and the licences of its repository at that time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) seed: SeedExample,
     pub(crate) licences: BTreeSet<String>,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::change::Read;
+use super::change::{Kept, Read};
 use super::comments::with_comments;
 use super::group::{Member, Shared, curate_group};
 use super::judges::Judges;
@@ -67,21 +67,31 @@ pub fn curate_events_with(
 ) -> Result<(Vec<SeedExample>, CurateReport), DataError> {
     let mut report = CurateReport::default();
     let fold = read_all(events.as_ref(), &mut report, progress)?;
-    let shared = Shared { fold: &fold, repositories, options, judges, progress };
+    let shared = Shared { issues: &fold, repositories, options, judges, progress };
+    let kept = curate_pulls(fold.pull_requests(), &shared, &mut report)?;
+    Ok(finish(kept, report, options))
+}
 
+/// Judges pull requests and reads the changes of those that pass; what is dropped is counted.
+pub(super) fn curate_pulls<'a>(
+    pulls: impl Iterator<Item = &'a PullRequest>,
+    shared: &Shared<'_>,
+    report: &mut CurateReport,
+) -> Result<Vec<Kept>, DataError> {
+    let progress = shared.progress;
     let mut groups: BTreeMap<String, Vec<Member<'_>>> = BTreeMap::new();
-    for pull in fold.pull_requests() {
+    for pull in pulls {
         report.inputs += 1;
-        match judge(pull, &shared) {
+        match judge(pull, shared)? {
             Ok(asked) => groups.entry(pull.repo.to_lowercase()).or_default().push((pull, asked)),
             Err(reason) => report.drop_one(reason),
         }
     }
-    report.repositories = groups.len() as u64;
+    report.repositories += groups.len() as u64;
     progress.start(groups.values().map(|group| group.len() as u64).sum(), "reading changes");
     let groups: Vec<_> = groups.into_values().collect();
     let read: Vec<Result<Read, DataError>> =
-        groups.into_par_iter().map(|group| curate_group(&group, &shared)).collect();
+        groups.into_par_iter().map(|group| curate_group(&group, shared)).collect();
     let mut kept = Vec::new();
     for group in read {
         let group = group?;
@@ -94,7 +104,7 @@ pub fn curate_events_with(
         }
     }
     progress.finish();
-    Ok(finish(kept, report, options))
+    Ok(kept)
 }
 
 fn read_all(
@@ -135,7 +145,22 @@ pub(super) struct Asked {
 
 /// The filters that need no git. The issue if all are passed and the words name it; `None` where
 /// only a commit's message can.
-fn judge(pull: &PullRequest, shared: &Shared<'_>) -> Result<Option<Asked>, DropReason> {
+fn judge(
+    pull: &PullRequest,
+    shared: &Shared<'_>,
+) -> Result<Result<Option<Asked>, DropReason>, DataError> {
+    let links = match judge_pull(pull, shared) {
+        Ok(links) => links,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    if links.is_empty() {
+        return Ok(Ok(None));
+    }
+    Ok(issue_of(pull, &links, shared)?.map(Some))
+}
+
+/// The issues that the words of a pull request link, if it passes the filters that look at it alone.
+fn judge_pull(pull: &PullRequest, shared: &Shared<'_>) -> Result<LinkedIssues, DropReason> {
     if !pull.merged {
         return Err(DropReason::Unmerged);
     }
@@ -152,11 +177,7 @@ fn judge(pull: &PullRequest, shared: &Shared<'_>) -> Result<Option<Asked>, DropR
     if let Some(reason) = judge_words(&words) {
         return Err(reason);
     }
-    let links = linked_issues(&pull.repo, title, &pull.body, []);
-    if links.is_empty() {
-        return Ok(None);
-    }
-    issue_of(pull, &links, shared).map(Some)
+    Ok(linked_issues(&pull.repo, title, &pull.body, []))
 }
 
 /// The first linked issue that reports a bug, those of the same repository before others, with
@@ -165,16 +186,16 @@ pub(super) fn issue_of(
     pull: &PullRequest,
     links: &LinkedIssues,
     shared: &Shared<'_>,
-) -> Result<Asked, DropReason> {
+) -> Result<Result<Asked, DropReason>, DataError> {
     if links.is_empty() {
-        return Err(DropReason::NoLinkedIssue);
+        return Ok(Err(DropReason::NoLinkedIssue));
     }
     let own = links.own.iter().map(|(number, source)| (pull.repo.as_str(), *number, *source));
     let elsewhere = links.elsewhere.iter();
     let elsewhere = elsewhere.map(|(repo, number, source)| (repo.as_str(), *number, *source));
     let mut reason = DropReason::IssueUnknown;
     for (repo, number, source) in own.chain(elsewhere) {
-        let Some(issue) = shared.fold.issue(repo, number) else { continue };
+        let Some(issue) = shared.issues.find(repo, number)? else { continue };
         let Some(text) = issue.text_at(pull.created_at) else { continue };
         if text.title.trim().is_empty() && text.body.trim().is_empty() {
             reason = DropReason::NoIssueText;
@@ -195,7 +216,7 @@ pub(super) fn issue_of(
             (Note::CrossRepositoryLink, !links.elsewhere.is_empty()),
             (Note::IssueComments, any),
         ];
-        return Ok(Asked {
+        let asked = Asked {
             issue: IssueText {
                 number: Some(number),
                 title: text.title.clone(),
@@ -204,7 +225,8 @@ pub(super) fn issue_of(
                 source: IssueSource::LinkedIssue,
             },
             notes: notes.into_iter().filter(|(_, holds)| *holds).map(|(note, _)| note).collect(),
-        });
+        };
+        return Ok(Ok(asked));
     }
-    Err(reason)
+    Ok(Err(reason))
 }

@@ -1,5 +1,6 @@
 //! The pull requests of one repository, from the commits that events name to their changes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::CurateOptions;
@@ -18,7 +19,7 @@ use crate::link::{LinkSource, LinkedIssues};
 use crate::message::squash_message;
 use crate::note::{Note, Notes, count};
 use crate::progress::Progress;
-use crate::pull_request::PullRequest;
+use crate::pull_request::{Issue, PullRequest};
 use crate::seed::{IssueText, SEED_SCHEMA_VERSION, SeedExample};
 
 /// Commits of a branch whose messages are read; GitHub lists as many of a pull request.
@@ -27,9 +28,21 @@ const MOST_COMMITS: usize = 250;
 /// A pull request that passed the filters that need no git, with its issue if that is known yet.
 pub(super) type Member<'a> = (&'a PullRequest, Option<Asked>);
 
+/// Where the issues are that pull requests link.
+pub(super) trait Issues: Sync {
+    /// The issue `number` of `repo` (any case), if anything was seen of it.
+    fn find(&self, repo: &str, number: u64) -> Result<Option<Cow<'_, Issue>>, DataError>;
+}
+
+impl Issues for Fold {
+    fn find(&self, repo: &str, number: u64) -> Result<Option<Cow<'_, Issue>>, DataError> {
+        Ok(self.issue(repo, number).map(Cow::Borrowed))
+    }
+}
+
 /// What all groups share.
 pub(super) struct Shared<'a> {
-    pub(super) fold: &'a Fold,
+    pub(super) issues: &'a dyn Issues,
     pub(super) repositories: &'a dyn Repositories,
     pub(super) options: &'a CurateOptions,
     pub(super) judges: &'a Judges<'a>,
@@ -72,7 +85,7 @@ pub(super) fn curate_group(group: &[Member<'_>], shared: &Shared<'_>) -> Result<
                 for commit in objects.commits(&commits)?.iter().rev().flatten() {
                     links.add(&commit.message, &pull.repo, LinkSource::Commit);
                 }
-                issue_of(pull, &links, shared)
+                issue_of(pull, &links, shared)?
             }
         };
         let outcome = match (asked, ends) {

@@ -3,13 +3,11 @@
 //! A file may be several gzip members in a row. A truncated or damaged member is an error that
 //! names the file; so is a line that is no event.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::Event;
+use super::lines::Lines;
 use crate::error::DataError;
 
 /// The `*.json.gz` files of a folder and of the folders in it, sorted by path. Symbolic links to
@@ -35,7 +33,8 @@ pub fn event_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     if files.is_empty() {
         return Err(DataError::NoEvents { path: folder.to_path_buf() });
     }
-    files.sort();
+    // Byte by byte, so that the order is that of the names as texts.
+    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
     Ok(files)
 }
 
@@ -44,29 +43,21 @@ pub fn event_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
 /// # Errors
 /// If the file cannot be opened, its gzip stream is truncated or damaged, or a line is no event.
 pub fn read_events(path: &Path, mut each: impl FnMut(Event)) -> Result<u64, DataError> {
-    let file =
-        File::open(path).map_err(|source| DataError::Read { path: path.to_path_buf(), source })?;
-    let decoder = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file));
-    let mut reader = BufReader::with_capacity(1 << 17, decoder);
-    let mut line = Vec::new();
-    let mut count = 0;
+    let mut lines =
+        Lines::open(path).map_err(|source| DataError::Read { path: path.to_path_buf(), source })?;
     loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line).map_err(|source| DataError::Gzip {
+        let read = lines.count;
+        let line = match lines.next() {
+            Ok(Some(line)) if line.trim_ascii().is_empty() => continue,
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(read),
+            Err(source) => {
+                return Err(DataError::Gzip { path: path.to_path_buf(), lines: read, source });
+            }
+        };
+        let event = Event::from_json(line).map_err(|source| DataError::Event {
             path: path.to_path_buf(),
-            lines: count,
-            source,
-        })?;
-        if read == 0 {
-            return Ok(count);
-        }
-        count += 1;
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let event = Event::from_json(&line).map_err(|source| DataError::Event {
-            path: path.to_path_buf(),
-            line: count,
+            line: read + 1,
             source,
         })?;
         each(event);

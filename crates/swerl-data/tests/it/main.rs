@@ -4,6 +4,8 @@
 // A panic is how a test fails, in its helpers too.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "aggregate")]
+mod aggregate;
 mod bugs;
 mod card;
 mod context;
@@ -11,6 +13,8 @@ mod drops;
 mod events;
 mod fixture;
 mod hostile;
+#[cfg(feature = "ingest")]
+mod ingest;
 mod interop;
 mod jsonl;
 mod linked;

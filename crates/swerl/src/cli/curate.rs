@@ -11,6 +11,18 @@ pub(crate) enum Curate {
     Repo(RepoArgs),
     /// From GH Archive event files and the repositories that they name.
     All(AllArgs),
+    /// First stage of `all`: GH Archive event files to parquet, resumable.
+    #[cfg(feature = "ingest")]
+    #[command(after_help = STAGES)]
+    Ingest(IngestArgs),
+    /// Second stage: events in parquet to pull requests and issues, resumable.
+    #[cfg(feature = "aggregate")]
+    #[command(after_help = STAGES)]
+    Aggregate(AggregateArgs),
+    /// Third stage: pull requests, issues and clones to seeds, resumable.
+    #[cfg(feature = "ingest")]
+    #[command(after_help = STAGES)]
+    Seeds(SeedsArgs),
     /// Show a seed: issue, files, the oracle as a coloured difference.
     Inspect(InspectArgs),
     /// Write seeds as rows of another tool.
@@ -18,6 +30,15 @@ pub(crate) enum Curate {
     /// Make seeds from the instances of another data set and clones.
     Import(ImportArgs),
 }
+
+#[cfg(feature = "ingest")]
+const STAGES: &str = "\
+The stages of a large curation; each goes on where it was stopped, whatever stopped it:
+  swerl curate ingest events/ --out work/events
+  swerl curate aggregate work/events --out work/pulls
+  swerl curate seeds work/pulls --repos repos/ --out seeds.jsonl
+or all of them:
+  swerl curate all events/ --repos repos/ --work work/ --out seeds.jsonl";
 
 /// Arguments of `curate repo`.
 #[derive(Debug, Args)]
@@ -50,6 +71,68 @@ pub(crate) struct AllArgs {
     /// Folder of clones, bare or not: OWNER/NAME.git or OWNER/NAME.
     #[arg(long, value_name = "DIR")]
     pub(crate) repos: PathBuf,
+    /// Work in stages whose results are kept in this folder: bounded memory, resumable.
+    #[cfg(feature = "aggregate")]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) out: SeedsOut,
+    #[command(flatten)]
+    pub(crate) filters: FilterArgs,
+}
+
+/// Arguments of `curate ingest`.
+#[cfg(feature = "ingest")]
+#[derive(Debug, Args)]
+pub(crate) struct IngestArgs {
+    /// Folder of hourly `*.json.gz` files.
+    #[arg(value_name = "EVENTS_DIR")]
+    pub(crate) events: PathBuf,
+    /// Folder for the parquet parts, one a file.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Lines of a file that may be no events before the file is set aside.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_bad_lines: u64,
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `curate aggregate`.
+#[cfg(feature = "aggregate")]
+#[derive(Debug, Args)]
+pub(crate) struct AggregateArgs {
+    /// Folder that `curate ingest` wrote.
+    #[arg(value_name = "DIR")]
+    pub(crate) events: PathBuf,
+    /// Folder for the pull requests and issues.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Parts to spread the repositories over; the next stage holds one in memory. 256 for all of GH Archive.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) parts: u16,
+    /// MiB of memory for sorting; what does not fit is spilled to files below --out.
+    #[arg(long, value_name = "MIB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(64..))]
+    pub(crate) memory: u32,
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `curate seeds`.
+#[cfg(feature = "ingest")]
+#[derive(Debug, Args)]
+pub(crate) struct SeedsArgs {
+    /// Folder that `curate aggregate` wrote.
+    #[arg(value_name = "DIR")]
+    pub(crate) pulls: PathBuf,
+    /// Folder of clones, bare or not: OWNER/NAME.git or OWNER/NAME.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) repos: PathBuf,
+    /// Folder that keeps what is done [default: the seeds file's name with .parts]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) out: SeedsOut,
     #[command(flatten)]

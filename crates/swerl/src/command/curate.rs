@@ -3,9 +3,10 @@
 //! Seeds are written when all are made, in one go; the report goes to standard output. No
 //! seed at all is a failure: the file would be refused by whoever reads it.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Display, fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Serialize;
 use swerl::data::{
     CurateOptions, CurateReport, DataCard, RepositoryFolder, RepositoryOptions, SeedExample,
     curate_events, curate_repository, filter::licence::PERMISSIVE, import_instances,
@@ -22,6 +23,8 @@ use crate::{
 mod export;
 mod inspect;
 mod prompt;
+#[cfg(feature = "ingest")]
+mod stages;
 
 /// Runs the command.
 pub(crate) fn run(args: Curate, quiet: bool, interrupt: &Interrupt) -> Result<()> {
@@ -29,6 +32,12 @@ pub(crate) fn run(args: Curate, quiet: bool, interrupt: &Interrupt) -> Result<()
     match args {
         Curate::Repo(args) => repo(args, &bar, interrupt),
         Curate::All(args) => all(&args, &bar, interrupt),
+        #[cfg(feature = "ingest")]
+        Curate::Ingest(args) => stages::ingest(&args, &Bar::bytes(quiet)),
+        #[cfg(feature = "aggregate")]
+        Curate::Aggregate(args) => stages::aggregate(&args, &bar),
+        #[cfg(feature = "ingest")]
+        Curate::Seeds(args) => stages::seeds(&args, &bar, interrupt),
         Curate::Inspect(args) => inspect::run(&args),
         Curate::Export(args) => export::run(&args, interrupt),
         Curate::Import(args) => import(&args, &bar, interrupt),
@@ -50,6 +59,10 @@ fn all(args: &AllArgs, bar: &Bar, interrupt: &Interrupt) -> Result<()> {
     writable(&args.out.out)?;
     if !args.repos.is_dir() {
         bail!("{}: no such folder of clones", args.repos.display());
+    }
+    #[cfg(feature = "aggregate")]
+    if let Some(work) = &args.work {
+        return stages::all(args, work, bar, interrupt);
     }
     let clones = RepositoryFolder::new(&args.repos);
     let made = curate_events(&args.events, &clones, &options(&args.filters)?, bar)?;
@@ -134,17 +147,9 @@ fn finish(
     from: &Path,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    if out.json {
-        print_line(&serde_json::to_string(&report).context("writing the report")?)?;
-    } else {
-        print_line(&report.to_string())?;
-    }
+    tell(&report, out.json)?;
     if seeds.is_empty() {
-        bail!(
-            "{}: no pull request gave a seed, so {} is not written",
-            from.display(),
-            out.out.display()
-        );
+        return Err(no_seed(from, &out.out));
     }
     let _guard = interrupt.guard();
     write_seeds(&out.out, &seeds)?;
@@ -153,4 +158,17 @@ fn finish(
         DataCard::new(&name, &seeds, &report).write(folder)?;
     }
     Ok(())
+}
+
+/// The report on standard output.
+fn tell<R: Serialize + Display>(report: &R, json: bool) -> Result<()> {
+    if json {
+        print_line(&serde_json::to_string(report).context("writing the report")?)
+    } else {
+        print_line(&report.to_string())
+    }
+}
+
+fn no_seed(from: &Path, out: &Path) -> anyhow::Error {
+    anyhow!("{}: no pull request gave a seed, so {} is not written", from.display(), out.display())
 }

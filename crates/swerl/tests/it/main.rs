@@ -6,4 +6,6 @@ mod plan;
 mod rollouts;
 mod run;
 mod score;
+#[cfg(feature = "aggregate")]
+mod stages;
 mod view;
