@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "compact")]
     pub(crate) template: TemplateName,
     /// GRPO steps.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 24)]
     pub(crate) steps: u64,
     /// Prompts in a GRPO step.
     #[arg(long, default_value_t = 16)]
@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 8)]
     pub(crate) samples: usize,
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
-    #[arg(long, default_value_t = 1.5e-4)]
+    #[arg(long, default_value_t = 2.5e-4)]
     pub(crate) lr: f64,
     /// Weight of a supervised term in GRPO's updates, on as many merged answers as there are prompts.
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.3)]
     pub(crate) sft_weight: f64,
     /// Updates on each batch of samples.
     #[arg(long, default_value_t = 1)]

@@ -278,8 +278,11 @@ impl Run<'_> {
         }
         let sequences = self.supervised()?;
         let tokens: usize = sequences.iter().map(|s| s.tokens.len()).sum();
-        let per_step = (tokens as f64 / sequences.len() as f64 * SFT_BATCH as f64).max(1.0);
-        let steps = warm.steps + (grpo.trained_tokens as f64 / per_step).ceil() as u64;
+        let length = (tokens as f64 / sequences.len() as f64).max(1.0);
+        let a = self.arguments;
+        let answers = if a.sft_weight > 0.0 { a.steps * a.epochs * a.prompts as u64 } else { 0 };
+        let trained = grpo.trained_tokens as f64 + answers as f64 * length;
+        let steps = warm.steps + (trained / (length * SFT_BATCH as f64)).ceil() as u64;
         let none = LastRollouts::default();
         let done = newest_step(&self.path("control"))?;
         let warm_start = swerl_grpo::checkpoint::list(&self.path("sft"))?.pop();

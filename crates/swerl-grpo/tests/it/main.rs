@@ -15,6 +15,7 @@ mod passes;
 mod preset;
 mod refuse;
 mod sft;
+mod supervised;
 mod support;
 mod train;
 mod twin;
