@@ -25,6 +25,8 @@ pub(crate) use state::{FNV_START, fnv};
 const POLICY: &str = "policy.bpk";
 const OPTIMIZER: &str = "optimizer.bpk";
 const STATE: &str = "state.json";
+/// What the name of a checkpoint that is being deleted begins with.
+const RETIRED: &str = ".old-step-";
 
 /// A checkpoint on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +156,7 @@ pub fn save<M: Module>(
     for old in superseded.iter().chain(&later) {
         retire(folder, &old.path)?;
     }
+    sweep(folder)?;
     Ok(SavedCheckpoint { path, step: state.step })
 }
 
@@ -218,6 +221,17 @@ pub fn load_optimizer(
 
 fn folder_name(step: u64) -> String {
     format!("step-{step:08}")
+}
+
+/// Deletes what a process that was killed while it deleted a checkpoint has left.
+fn sweep(folder: &Path) -> Result<(), CheckpointError> {
+    for entry in fs::read_dir(folder).map_err(io(folder, "reading the folder"))? {
+        let entry = entry.map_err(io(folder, "reading the folder"))?;
+        if entry.file_name().to_string_lossy().starts_with(RETIRED) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes a checkpoint's name away, then deletes it.

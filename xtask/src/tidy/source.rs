@@ -47,8 +47,13 @@ pub fn check(project: &Project, findings: &mut Vec<Finding>) {
         if let Some((_, rest)) = path.split_once("/tests/")
             && path.starts_with("crates/")
             && !rest.contains('/')
+            && !text.contains("\nfn main() {")
         {
-            add(0, "integration tests live in tests/it/, listed in tests/it/main.rs".into());
+            add(
+                0,
+                "integration tests live in tests/it/, listed in tests/it/main.rs; a program without a harness has a main"
+                    .into(),
+            );
         }
         for (index, line) in text.lines().enumerate() {
             let code = line.trim_start();

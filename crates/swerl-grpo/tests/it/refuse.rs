@@ -212,7 +212,10 @@ fn wrong_configurations_are_one_line_with_the_field() {
         "loss.truncated_importance is set, but loss.old is behaviour: the weight would be 1 everywhere; leave it out, or set loss.old to current",
     );
     check(|c| c.schedule.peak = f64::NAN, "schedule.peak = NaN: it must be above 0 and finite");
-    check(|c| c.supervised_weight = -1.0, "supervised_weight = -1: it must be at least 0 and finite");
+    check(
+        |c| c.supervised_weight = -1.0,
+        "supervised_weight = -1: it must be at least 0 and finite",
+    );
     check(|c| c.epochs = 0, "epochs = 0: it must be above 0 and finite");
     check(|c| c.minibatches = 0, "minibatches = 0: it must be above 0 and finite");
     check(|c| c.micro_batch_tokens = 0, "micro_batch_tokens = 0: it must be above 0 and finite");

@@ -43,9 +43,9 @@ fn its_gradient_is_that_of_the_mean_log_likelihood_of_an_answer() {
     let moved = |weight: f64| {
         let mut config = TrainConfig { supervised_weight: weight, ..config(1) };
         // So that the update is linear in the gradient: eps dwarfs the second moment.
-        config.optimizer.eps = 1e3;
+        config.optimizer.eps = 1e6;
         config.optimizer.max_grad_norm = None;
-        config.schedule.peak = 1e3;
+        config.schedule.peak = 1e6;
         run(&mut Taught(Repeats::new(3)), &config).unwrap().0.weights()
     };
     let (none, once, twice) = (moved(0.0), moved(1.0), moved(2.0));

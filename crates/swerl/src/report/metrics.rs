@@ -175,7 +175,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let line = |step: u64| {
             format!(
-                r#"{{"step":{step},"policy_tokens":99,"train":{{"step":{step},"kl":null,"policy_tokens":10,"updates":1,"times":{{"collect":0.0}}}},"rollouts":{{"outcomes":{{"tags":{step}}}}}}}"#
+                r#"{{"step":{step},"policy_tokens":99,"train":{{"step":{step},"kl":null,"policy_tokens":10,"updates":1,"resumed":true,"times":{{"collect":0.0}}}},"rollouts":{{"outcomes":{{"tags":{step}}}}}}}"#
             )
         };
         fs::write(dir.path().join("grpo-metrics.jsonl"), line(1) + "\n" + &line(2) + "\n").unwrap();
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(stage.columns["times.collect"], Column::from([(1, 2.0), (2, 0.0)]));
         assert_eq!(stage.columns["rate.sampled"], Column::from([(1, 5.0)]));
         assert_eq!(stage.columns["run.policy_tokens"], Column::from([(1, 99.0), (2, 99.0)]));
-        assert!(!stage.columns.contains_key("step") && !stage.columns.contains_key("updates"));
+        assert!(!stage.columns.contains_key("step") && !stage.columns.contains_key("resumed"));
         assert!(notes.lines().is_empty());
     }
 
