@@ -3,6 +3,9 @@
 //!
 //! This program is both sides: with [`FOLDER`] set it is the run, otherwise it kills the run.
 
+// All of it is a test.
+#![allow(clippy::unwrap_used)]
+
 #[path = "it/support.rs"]
 #[allow(dead_code)]
 mod support;

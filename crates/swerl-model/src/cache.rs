@@ -10,7 +10,7 @@ pub(crate) mod tensors;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Prompts {
-    Tensors(tensors::Prompts),
+    Tensors(Box<tensors::Prompts>),
     #[cfg(feature = "flex")]
     Host(host::Prompts),
 }
@@ -32,7 +32,9 @@ impl PromptCache {
     /// `max_new` tokens each.
     pub fn fork(&self, samples: usize, max_new: usize) -> DecodeCache {
         let rows = match &self.prompts {
-            Prompts::Tensors(prompts) => Rows::Tensors(prompts.fork(&self.lens, samples, max_new)),
+            Prompts::Tensors(prompts) => {
+                Rows::Tensors(Box::new(prompts.fork(&self.lens, samples, max_new)))
+            }
             #[cfg(feature = "flex")]
             Prompts::Host(prompts) => Rows::Host(prompts.fork(samples, max_new)),
         };
@@ -42,7 +44,7 @@ impl PromptCache {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Rows {
-    Tensors(tensors::Rows),
+    Tensors(Box<tensors::Rows>),
     #[cfg(feature = "flex")]
     Host(host::Rows),
 }

@@ -135,7 +135,13 @@ impl CausalLm {
         }
         let shape = [prompts.len(), 1, 1, len];
         let mask = Tensor::from_data(TensorData::new(padding, shape), (&device, DType::F32));
-        (PromptCache { lens, prompts: Prompts::Tensors(tensors::Prompts { layers, mask }) }, logits)
+        (
+            PromptCache {
+                lens,
+                prompts: Prompts::Tensors(Box::new(tensors::Prompts { layers, mask })),
+            },
+            logits,
+        )
     }
 
     /// Feeds one token to each sequence and returns the logits of the next, `[rows, V]`, at

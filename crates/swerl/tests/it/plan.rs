@@ -43,7 +43,7 @@ fn write_weights(path: &Path, tensors: &[(&str, &[usize])]) {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
     bytes.resize(bytes.len() + end, 0);
-    fs::write(path, bytes).unwrap();
+    fs::write(path, bytes).expect("the weights can be written");
 }
 
 #[test]
