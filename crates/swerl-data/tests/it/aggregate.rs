@@ -75,7 +75,7 @@ fn moved(mut event: Value, repo: &str) -> Value {
 #[test]
 fn hostile_events() {
     let base = Pull::new(7, &"a".repeat(40), &"b".repeat(40), &"c".repeat(40));
-    let mut late = pull_events(10, &Pull { title: "Later title".to_owned(), ..base.clone() });
+    let mut late = pull_events(10, &Pull { title: "Later title".to_owned(), ..base });
     // The same number and moment twice with other words: the first of the inputs holds.
     let mut twin = late[1].clone();
     twin["payload"]["pull_request"]["title"] = json!("Twin");
@@ -94,7 +94,7 @@ fn hostile_events() {
     let unmerged = pull_events(24, &Pull { number: 10, ..plain });
     let user = json!({"login": "kim", "type": "User"});
     let at = "2020-01-31T01:00:00Z";
-    let words = vec![
+    let words = [
         issue(1, "2020-01-31T00:00:00Z", 1, "Wrong", "One", &["bug"]),
         comment(2, at, 1, (5, "created"), &user, "first"),
         comment(3, "2020-01-31T02:00:00Z", 1, (5, "edited"), &user, "second"),
