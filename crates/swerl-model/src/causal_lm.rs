@@ -207,16 +207,7 @@ mod tests {
     fn both_caches_give_the_same_logits() {
         let device = Device::flex();
         device.seed(3);
-        let config = ModelConfig {
-            vocab_size: 50,
-            hidden_size: 24,
-            intermediate_size: 20,
-            num_hidden_layers: 2,
-            num_attention_heads: 6,
-            num_key_value_heads: 2,
-            head_dim: 10,
-            ..ModelConfig::llama_3_3_70b()
-        };
+        let config = ModelConfig::small();
         let model = CausalLm::new(&config, &device);
         let prompts = [vec![5, 9, 2], vec![1; 17], vec![30, 3]];
         let lens: Vec<usize> = prompts.iter().map(Vec::len).collect();

@@ -310,6 +310,23 @@ impl ModelConfig {
     }
 }
 
+#[cfg(all(test, feature = "flex"))]
+impl ModelConfig {
+    /// A decoder for unit tests: two layers, three query heads to a key head, untied.
+    pub(crate) fn small() -> Self {
+        Self {
+            vocab_size: 50,
+            hidden_size: 24,
+            intermediate_size: 20,
+            num_hidden_layers: 2,
+            num_attention_heads: 6,
+            num_key_value_heads: 2,
+            head_dim: 10,
+            ..Self::llama_3_3_70b()
+        }
+    }
+}
+
 const LLAMA: &str = "LlamaForCausalLM";
 const QWEN2: &str = "Qwen2ForCausalLM";
 

@@ -221,16 +221,7 @@ mod tests {
 
     #[test]
     fn shards_with_an_index_hold_what_one_file_holds() {
-        let config = ModelConfig {
-            vocab_size: 50,
-            hidden_size: 24,
-            intermediate_size: 20,
-            num_hidden_layers: 2,
-            num_attention_heads: 6,
-            num_key_value_heads: 2,
-            head_dim: 10,
-            ..ModelConfig::llama_3_3_70b()
-        };
+        let config = ModelConfig::small();
         let device = Device::flex();
         let model = CausalLm::new(&config, &device);
         let dir = tempfile::tempdir().unwrap();

@@ -62,16 +62,7 @@ mod tests {
     /// The decoder's parameters and the list that folders are checked against.
     #[test]
     fn every_parameter_is_expected_with_its_stored_shape() {
-        let small = ModelConfig {
-            vocab_size: 50,
-            hidden_size: 24,
-            intermediate_size: 20,
-            num_hidden_layers: 2,
-            num_attention_heads: 6,
-            num_key_value_heads: 2,
-            head_dim: 10,
-            ..ModelConfig::llama_3_3_70b()
-        };
+        let small = ModelConfig::small();
         let biased = ModelConfig { qkv_bias: true, tie_word_embeddings: true, ..small.clone() };
         for config in [small, biased] {
             let mut model = CausalLm::new(&config, &Device::flex());
