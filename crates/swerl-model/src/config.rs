@@ -312,7 +312,6 @@ impl ModelConfig {
 
 #[cfg(all(test, feature = "flex"))]
 impl ModelConfig {
-    /// A decoder for unit tests: two layers, three query heads to a key head, untied.
     pub(crate) fn small() -> Self {
         Self {
             vocab_size: 50,
