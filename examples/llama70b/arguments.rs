@@ -40,9 +40,12 @@ pub(crate) struct Arguments {
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
     #[arg(long, default_value_t = 2.5e-4)]
     pub(crate) lr: f64,
-    /// Weight of a supervised term in GRPO's updates, on as many merged answers as there are prompts.
+    /// Weight of a supervised term in GRPO's updates.
     #[arg(long, default_value_t = 0.3)]
     pub(crate) sft_weight: f64,
+    /// Merged answers that the supervised term of an update takes.
+    #[arg(long, default_value_t = 64)]
+    pub(crate) sft_answers: usize,
     /// Updates on each batch of samples.
     #[arg(long, default_value_t = 1)]
     pub(crate) epochs: u64,

@@ -249,7 +249,7 @@ impl Run<'_> {
         .with_trace(trace)
         .with_observer(&mut ear);
         if a.sft_weight > 0.0 {
-            source = source.with_supervised(self.supervised()?, a.prompts);
+            source = source.with_supervised(self.supervised()?, a.sft_answers);
         }
         let mut recorder = Recorder::new(self.live, &a.out, "grpo", first, a.steps, &last)?;
         self.live.begin("GRPO", a.steps);
@@ -280,7 +280,7 @@ impl Run<'_> {
         let tokens: usize = sequences.iter().map(|s| s.tokens.len()).sum();
         let length = (tokens as f64 / sequences.len() as f64).max(1.0);
         let a = self.arguments;
-        let answers = if a.sft_weight > 0.0 { a.steps * a.epochs * a.prompts as u64 } else { 0 };
+        let answers = if a.sft_weight > 0.0 { a.steps * a.sft_answers as u64 } else { 0 };
         let trained = grpo.trained_tokens as f64 + answers as f64 * length;
         let steps = warm.steps + (trained / (length * SFT_BATCH as f64)).ceil() as u64;
         let none = LastRollouts::default();

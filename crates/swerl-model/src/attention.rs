@@ -22,9 +22,9 @@ use crate::config::ModelConfig;
 #[cfg(feature = "flex")]
 use crate::fused::angles::Angles;
 #[cfg(feature = "flex")]
-use crate::fused::attention::Plan;
-#[cfg(feature = "flex")]
 use crate::fused::decode::{self, Heads, Seen, Tokens};
+#[cfg(feature = "flex")]
+use crate::fused::plan::Plan;
 use crate::linear::Projection;
 use crate::rotary::Rotary;
 

@@ -34,7 +34,12 @@ pub struct CausalLm {
     pub(crate) lm_head: Option<Linear>,
     #[module(skip)]
     config: ModelConfig,
+    #[module(skip)]
+    kept_activations: usize,
 }
+
+/// Bytes of activations that training keeps at most, unless told otherwise.
+const KEPT_ACTIVATIONS: usize = 1 << 30;
 
 impl CausalLm {
     /// A model with random weights (normal, standard deviation 0.02, norms 1), drawn from the
@@ -54,7 +59,21 @@ impl CausalLm {
             norm: RmsNormConfig::new(d).with_epsilon(config.rms_norm_eps).init(device),
             lm_head: (!config.tie_word_embeddings).then(|| linear(d, config.vocab_size, device)),
             config: config.clone(),
+            kept_activations: KEPT_ACTIVATIONS,
         }
+    }
+
+    /// On the CPU, a micro-batch whose activations fit into `bytes` (1 GiB at first) keeps them for
+    /// its gradients; a larger one keeps the input of each block and computes the block again. With
+    /// 0, and on other devices, every block is computed again.
+    #[must_use]
+    pub fn with_kept_activations(self, bytes: usize) -> Self {
+        Self { kept_activations: bytes, ..self }
+    }
+
+    /// See [`CausalLm::with_kept_activations`].
+    pub(crate) fn kept_activations(&self) -> usize {
+        self.kept_activations
     }
 
     /// The configuration it was built from.

@@ -30,6 +30,8 @@ pub(crate) mod decode;
 mod exp;
 pub(crate) mod head;
 mod norm;
+pub(crate) mod plan;
+mod product;
 mod swiglu;
 #[cfg(test)]
 mod tests;
@@ -49,7 +51,7 @@ use burn::backend::{
 };
 use burn::tensor::{Device, Shape, Tensor, TensorData};
 
-use attention::Plan;
+use plan::Plan;
 
 /// Whether tensors of `device` take the fused path.
 pub(crate) fn is_fused(device: &Device) -> bool {
@@ -75,11 +77,6 @@ pub(crate) trait FusedBackend: Backend {
 }
 
 type Primitive = FloatTensor<Flex>;
-
-/// The values of a primitive, contiguous.
-fn values(x: &Primitive) -> Vec<f32> {
-    x.to_contiguous().storage::<f32>().to_vec()
-}
 
 fn primitive(values: Vec<f32>, shape: Shape) -> Primitive {
     Primitive::from_data(TensorData::new(values, shape))
@@ -109,8 +106,8 @@ impl FusedBackend for Flex {
 /// What the attention's backward pass needs besides the incoming gradient.
 #[derive(Debug, Clone)]
 struct AttentionState {
-    inputs: Arc<[Vec<f32>; 3]>,
-    out: Arc<Vec<f32>>,
+    inputs: [Primitive; 3],
+    out: Primitive,
     lse: Arc<Vec<f32>>,
     plan: Arc<Plan>,
 }
@@ -123,10 +120,11 @@ impl Backward<Flex, 3> for AttentionBackward {
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
         let [node_q, node_k, node_v] = ops.parents;
-        let upstream = grads.consume::<Flex>(&ops.node);
+        let upstream = grads.consume::<Flex>(&ops.node).to_contiguous();
         let s = ops.state;
-        let [q, k, v] = s.inputs.as_ref();
-        let d = attention::backward(q, k, v, &s.out, &s.lse, &values(&upstream), &s.plan);
+        let inputs = [0, 1, 2].map(|i| s.inputs[i].storage());
+        let result = attention::Forward { out: s.out.storage(), lse: &s.lse };
+        let d = attention::backward(inputs, result, upstream.storage(), &s.plan);
         let tokens = upstream.shape()[0];
         for (node, grad) in [(node_q, d.q), (node_k, d.k), (node_v, d.v)] {
             if let Some(node) = node {
@@ -192,15 +190,12 @@ impl<C: CheckpointStrategy> FusedBackend for Autodiff<Flex, C> {
             OpsKind::Tracked(prep) => {
                 let shape = q.shape();
                 let inputs = [q.into_primitive(), k.into_primitive(), v.into_primitive()]
-                    .map(|x| values(&x));
-                let (out, lse) = attention::forward(&inputs[0], &inputs[1], &inputs[2], &plan);
-                let state = AttentionState {
-                    inputs: Arc::new(inputs),
-                    out: Arc::new(out.clone()),
-                    lse: Arc::new(lse),
-                    plan,
-                };
-                prep.finish(state, primitive(out, shape))
+                    .map(|x| x.to_contiguous());
+                let [q, k, v] = [0, 1, 2].map(|i| inputs[i].storage());
+                let (out, lse) = attention::forward(q, k, v, &plan);
+                let out = primitive(out, shape);
+                let state = AttentionState { inputs, out: out.clone(), lse: Arc::new(lse), plan };
+                prep.finish(state, out)
             }
             OpsKind::UnTracked(prep) => prep.finish(Flex::rotary_attention(
                 q.into_primitive(),

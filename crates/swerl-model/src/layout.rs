@@ -6,7 +6,7 @@ use swerl_grpo::batch::Row;
 use crate::attention::View;
 use crate::config::ModelConfig;
 #[cfg(feature = "flex")]
-use crate::fused::attention::Plan;
+use crate::fused::plan::Plan;
 use crate::mask;
 use crate::rotary::{Rotary, frequencies};
 
@@ -64,8 +64,8 @@ impl Layout {
     }
 
     /// Place of token `index` of `row` in the flat tensors.
-    pub(crate) fn place(&self, row: u32, index: u32) -> usize {
-        self.starts[row as usize] + index as usize
+    pub(crate) fn place(&self, row: usize, index: usize) -> usize {
+        self.starts[row] + index
     }
 }
 

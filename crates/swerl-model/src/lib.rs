@@ -24,6 +24,8 @@ mod causal_lm;
 mod chat;
 mod config;
 mod error;
+#[cfg(feature = "decoder")]
+mod forward;
 #[cfg(feature = "flex")]
 mod fused;
 #[cfg(feature = "decoder")]
@@ -41,6 +43,8 @@ mod memory;
 mod mlp;
 #[cfg(feature = "decoder")]
 mod ops;
+#[cfg(feature = "decoder")]
+mod parts;
 #[cfg(feature = "decoder")]
 mod policy;
 #[cfg(feature = "decoder")]

@@ -1,18 +1,18 @@
-//! [`Policy`] for [`CausalLm`]: a forward without a graph that keeps the input of each block, the
-//! head by chunks with gradients of its own, and the blocks backward one by one.
+//! [`Policy`] for [`CausalLm`]: the batch in parts, of each a forward pass, the head by chunks with
+//! gradients of its own, and a backward pass.
 
 use burn::module::{Module, Param};
-use burn::optim::GradientsParams;
+use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Tensor;
 use swerl_grpo::batch::TokenBatch;
 use swerl_grpo::policy::{Policy, PolicyError, TokenScores, Upstream};
 
 use crate::causal_lm::CausalLm;
-use crate::layout::Layout;
-use crate::logprob::Head;
+use crate::forward::{Forward, Keep};
+use crate::parts::{Part, side_by_side};
 
 impl CausalLm {
-    fn check(&self, batch: &TokenBatch) -> Result<Vec<u32>, PolicyError> {
+    fn check(&self, batch: &TokenBatch) -> Result<(), PolicyError> {
         batch.validate()?;
         let (vocabulary, context) =
             (self.config().vocab_size, self.config().max_position_embeddings);
@@ -34,16 +34,16 @@ impl CausalLm {
             let (row, index) = (t.row as usize, t.index as usize);
             return Err(PolicyError::Token { row, index, token: t.token, vocabulary });
         }
-        Ok(batch.targets.iter().map(|t| t.token).collect())
+        Ok(())
     }
 
     /// What the head is made of.
-    fn head_parameter(&self) -> &Param<Tensor<2>> {
+    pub(crate) fn head_parameter(&self) -> &Param<Tensor<2>> {
         self.lm_head.as_ref().map_or(&self.embed_tokens.weight, |head| &head.weight)
     }
 
     /// Adds the head's own gradient to that of the parameter it is made of.
-    fn add_head_gradient(&self, gradients: &mut GradientsParams, weight: Tensor<2>) {
+    pub(crate) fn add_head_gradient(&self, gradients: &mut GradientsParams, weight: Tensor<2>) {
         let id = self.head_parameter().id;
         let weight = if self.lm_head.is_some() { weight.transpose() } else { weight };
         let sum = match gradients.remove::<2>(id) {
@@ -54,20 +54,56 @@ impl CausalLm {
     }
 }
 
-/// Where the states that predict the targets lie.
-fn places(layout: &Layout, batch: &TokenBatch) -> Vec<usize> {
-    batch.targets.iter().map(|t| layout.place(t.row, t.index)).collect()
+impl CausalLm {
+    /// The forward pass of each part.
+    fn forward_parts(
+        &self,
+        batch: &TokenBatch,
+        parts: &[Part],
+        keep: Keep,
+    ) -> Result<Vec<Forward>, PolicyError> {
+        let work = parts.iter().map(|part| (self.apart(), part)).collect();
+        side_by_side(work, |(model, part)| model.forward_part(batch, part, keep))
+            .into_iter()
+            .collect()
+    }
+
+    /// The same parameters with graphs of their own: parts that share a graph would wait for its
+    /// lock.
+    fn apart(&self) -> Self {
+        self.clone().fork(&self.device())
+    }
+
+    /// The scores of all targets.
+    fn gather(&self, batch: &TokenBatch, parts: &[Part], forwards: &[Forward]) -> TokenScores {
+        let count = batch.targets.len();
+        let (mut log_prob, mut entropy) = (vec![0f32; count], vec![0f32; count]);
+        for (part, forward) in parts.iter().zip(forwards) {
+            part.spread(&forward.scores.0, &mut log_prob);
+            part.spread(&forward.scores.1, &mut entropy);
+        }
+        TokenScores::from_host(log_prob, entropy, &self.device())
+    }
+
+    /// What a forward pass keeps for the gradients of `batch`.
+    fn keep(&self, batch: &TokenBatch) -> Keep {
+        // The other path computes as if a block's input always had a gradient.
+        let trained = self.embed_tokens.weight.val().is_require_grad();
+        #[cfg(feature = "flex")]
+        if trained && crate::fused::is_fused(&self.device()) {
+            return Keep::within(self.kept_activations(), batch.tokens(), self.config());
+        }
+        let _ = (trained, batch);
+        Keep::Inputs
+    }
 }
 
 impl Policy for CausalLm {
     fn score(&self, batch: &TokenBatch) -> Result<TokenScores, PolicyError> {
-        let tokens = self.check(batch)?;
-        let model = if self.device().is_autodiff() { self.valid() } else { self.clone() };
-        let layout = Layout::new(&batch.rows, self.config(), &model.device());
-        let hidden = model.hidden(&layout, &places(&layout, batch), None);
-        let head = Head { weight: model.head(), temperature: batch.temperature };
-        let (log_prob, entropy) = head.score(&hidden, &tokens);
-        Ok(TokenScores { log_prob, entropy })
+        self.check(batch)?;
+        let parts = Part::of(batch, &self.device());
+        let forwards = self.forward_parts(batch, &parts, Keep::Nothing)?;
+        Ok(self.gather(batch, &parts, &forwards))
     }
 
     fn backward(
@@ -84,36 +120,32 @@ impl Policy for CausalLm {
         batch: &TokenBatch,
         upstream: &mut Upstream<'_>,
     ) -> Result<GradientsParams, PolicyError> {
-        let tokens = self.check(batch)?;
-        if !self.device().is_autodiff() {
+        self.check(batch)?;
+        let device = self.device();
+        if !device.is_autodiff() {
             return Err(PolicyError::Unsupported {
                 what: "gradients of a model outside an autodiff device",
             });
         }
-        let model = self.valid();
-        let layout = Layout::new(&batch.rows, self.config(), &model.device());
-        let places = places(&layout, batch);
-        let mut kept = Vec::with_capacity(self.config().num_hidden_layers + 1);
-        let plain = model.hidden(&layout, &places, Some(&mut kept));
-        let head = Head { weight: self.head().inner(), temperature: batch.temperature };
-        let (log_prob, entropy) = head.score(&plain, &tokens);
-        let scores = TokenScores { log_prob, entropy };
-        let given = upstream(&scores)?;
+        let parts = Part::of(batch, &device);
+        let forwards = self.forward_parts(batch, &parts, self.keep(batch))?;
+        let given = upstream(&self.gather(batch, &parts, &forwards))?;
+        let expected = batch.targets.len();
         for (what, tensor) in [("log_prob", &given.log_prob), ("entropy", &given.entropy)] {
             let found = tensor.dims()[0];
-            if found != tokens.len() {
-                return Err(PolicyError::Upstream { what, found, expected: tokens.len() });
+            if found != expected {
+                return Err(PolicyError::Upstream { what, found, expected });
             }
         }
-        let has_entropy = given.to_host()?.1.iter().any(|&b| b != 0.0);
-        let entropy = has_entropy.then_some((&given.entropy, &scores.entropy));
-        let wanted = self.head_parameter().val().is_require_grad();
-        let head_gradients = head.backward(&plain, &tokens, &given.log_prob, entropy, wanted);
-        let layout = Layout::new(&batch.rows, self.config(), &self.device());
-        let mut gradients = self.backward_blocks(&layout, &places, kept, head_gradients.hidden);
-        if let Some(weight) = head_gradients.weight {
-            self.add_head_gradient(&mut gradients, weight);
+        let given = given.to_host()?;
+        let work = parts.iter().map(|part| (self.apart(), part)).zip(forwards).collect();
+        let gradients = side_by_side(work, |((model, part), forward)| {
+            model.backward_part(batch, part, forward, &given)
+        });
+        let mut sum = GradientsAccumulator::new();
+        for part in gradients {
+            sum.accumulate(self, part);
         }
-        Ok(gradients)
+        Ok(sum.grads())
     }
 }

@@ -4,7 +4,7 @@ use burn::nn::{RmsNormConfig, RotaryEncodingConfig};
 use burn::tensor::{DType, Device, Distribution, Int, Tensor, TensorData, activation};
 use swerl_grpo::batch::{Row, Segment};
 
-use super::attention::Plan;
+use super::plan::Plan;
 use super::{head, rms_norm, rotary_attention, swiglu};
 use crate::mask;
 use crate::rotary::Rotary;

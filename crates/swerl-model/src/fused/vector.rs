@@ -49,18 +49,6 @@ pub(super) fn add_weighted(weights: &[f32], rows: &[f32], out: &mut [f32]) {
     }
 }
 
-/// `[T, h]` to `[h, T]`.
-pub(super) fn transposed(x: &[f32], h: usize) -> Vec<f32> {
-    let t = x.len() / h;
-    let mut out = vec![0f32; x.len()];
-    for (i, row) in x.chunks_exact(h).enumerate() {
-        for (j, &value) in row.iter().enumerate() {
-            out[j * t + i] = value;
-        }
-    }
-    out
-}
-
 /// Turns scores into weights that are not yet divided by their sum: the largest score and the sum.
 #[inline(always)]
 pub(super) fn exponentials(scores: &mut [f32]) -> (f32, f32) {

@@ -1,7 +1,7 @@
 //! Gradients against finite differences along their own direction, for every kind of parameter.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::optim::GradientsParams;
+use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use swerl_grpo::batch::{Row, TokenBatch};
 use swerl_grpo::policy::{Policy, TokenScores};
@@ -81,12 +81,75 @@ fn one_forward_or_two_give_the_same_gradients() {
         .unwrap();
     let two = model.backward(&batch, &given).unwrap();
     assert_eq!(seen, scores(&model, &batch).0, "the scores of both phases are equal to the bit");
-    struct Same<'a>(&'a GradientsParams, &'a GradientsParams);
-    impl ModuleVisitor for Same<'_> {
+    assert_eq!(difference(&model, &one, &two), 0.0);
+}
+
+/// Largest difference between two sets of gradients.
+fn difference(model: &CausalLm, one: &GradientsParams, two: &GradientsParams) -> f32 {
+    struct Worst<'a>(&'a GradientsParams, &'a GradientsParams, f32);
+    impl ModuleVisitor for Worst<'_> {
         fn visit_float<const D: usize>(&mut self, p: &Param<Tensor<D>>) {
-            let (x, y) = (self.0.get::<D>(p.id).unwrap(), self.1.get::<D>(p.id).unwrap());
-            assert_eq!((x - y).abs().max().into_scalar::<f32>(), 0.0);
+            let gradient = |of: &GradientsParams| of.get::<D>(p.id).expect("a gradient");
+            let worst = (gradient(self.0) - gradient(self.1)).abs().max().into_scalar::<f32>();
+            assert!(worst.is_finite());
+            self.2 = self.2.max(worst);
         }
     }
-    model.visit(&mut Same(&one, &two));
+    let mut worst = Worst(one, two, 0.0);
+    model.visit(&mut worst);
+    worst.2
+}
+
+/// Twelve rows of different lengths, 2,055 tokens: the CPU computes them in four parts.
+fn many_rows() -> Vec<Row> {
+    (0..12u32).map(|i| Row::plain(tokens(105 + 12 * (i as usize * 5 % 12), i))).collect()
+}
+
+fn gradients(model: &CausalLm, batch: &TokenBatch) -> GradientsParams {
+    let (a, b) = upstream(batch.targets.len(), true);
+    model.backward(batch, &TokenScores::from_host(a, b, &Device::flex())).unwrap()
+}
+
+#[test]
+fn activations_kept_or_computed_again_give_the_same_gradients() {
+    let batch = batch(many_rows());
+    for tied in [true, false] {
+        let kept = model(tied).with_kept_activations(usize::MAX);
+        let again = kept.clone().with_kept_activations(0);
+        let (of_kept, of_again) = (gradients(&kept, &batch), gradients(&again, &batch));
+        assert_eq!(difference(&kept, &of_kept, &of_again), 0.0);
+    }
+}
+
+#[test]
+fn gradients_do_not_depend_on_the_number_of_threads() {
+    let (model, batch) = (model(true), batch(many_rows()));
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| (scores(&model, &batch), gradients(&model, &batch)))
+    };
+    let (one, three) = (with(1), with(3));
+    assert_eq!(one.0, three.0);
+    assert_eq!(difference(&model, &one.1, &three.1), 0.0);
+}
+
+#[test]
+fn gradients_of_many_rows_are_the_sum_of_those_of_each() {
+    let model = model(true);
+    let rows = many_rows();
+    let all = batch(rows.clone());
+    assert!(all.tokens() > 2048, "{}", all.tokens());
+    let (a, b) = upstream(all.targets.len(), true);
+    let mut sum = GradientsAccumulator::new();
+    let mut start = 0;
+    for row in rows {
+        let one = batch(vec![row]);
+        let span = start..start + one.targets.len();
+        start = span.end;
+        let given =
+            TokenScores::from_host(a[span.clone()].to_vec(), b[span].to_vec(), &Device::flex());
+        sum.accumulate(&model, model.backward(&one, &given).unwrap());
+    }
+    let worst = difference(&model, &gradients(&model, &all), &sum.grads());
+    assert!(worst < 1e-4, "{worst}");
 }
