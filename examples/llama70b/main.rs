@@ -11,15 +11,9 @@
 //! base model in `examples/base-model`. `--model` and `--seeds` put yours in their place.
 
 mod arguments;
-mod data;
-mod device;
-mod live;
+mod corpus;
 mod paper;
-mod phases;
-mod policy;
 mod recipe;
-mod records;
-mod summary;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -58,8 +52,8 @@ fn main() -> ExitCode {
         return ExitCode::from(FAILED);
     }
     match recipe::run(&arguments, &stop) {
-        Ok(recipe::Outcome::Finished) => ExitCode::SUCCESS,
-        Ok(recipe::Outcome::Stopped) => {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
             eprintln!("stopped; go on with the same command and --resume");
             ExitCode::SUCCESS
         }

@@ -1,145 +1,135 @@
-//! The recipe, step by step.
+//! The recipe's configuration for this machine, out of the command line.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
-use swerl_model::{StoredDtype, Tokenizer};
-use swerl_rollout::{PromptBuilder, SamplingParams, Template};
+use anyhow::Result;
+use swerl::train::{
+    Backend, DataSection, GrpoSection, Live, Markup, ModelSection, Outcome, PromptSection, Recipe,
+    RecipeConfig, Seeds, SftSection, Start, Thought, write,
+};
+use swerl_grpo::{OptimizerRule, Preset};
 
-use crate::arguments::{Arguments, TemplateName};
-use crate::data::{self, Data};
-use crate::device::device;
-use crate::live::Live;
-use crate::policy;
-use crate::records;
-use crate::summary::{Measured, Summary};
+use crate::arguments::{Arguments, BackendName, TemplateName};
+use crate::corpus;
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// All of it is done.
-    Finished,
-    /// Stopped by Ctrl-C and saved.
-    Stopped,
-}
+/// Seeds that decide when supervised fine-tuning has flattened.
+const VALIDATION: usize = 192;
+/// Sequences in a step of supervised fine-tuning.
+const SFT_BATCH: usize = 8;
 
-/// What all phases share.
-pub(crate) struct Run<'a> {
-    pub(crate) arguments: &'a Arguments,
-    pub(crate) live: &'a Live,
-    pub(crate) data: &'a Data,
-    pub(crate) tokenizer: Arc<Tokenizer>,
-    pub(crate) builder: PromptBuilder<Arc<Tokenizer>>,
-    pub(crate) params: SamplingParams,
-    pub(crate) identity: BTreeMap<String, String>,
-}
-
-/// Ends a phase early when Ctrl-C was pressed.
-macro_rules! unless_stopped {
-    ($phase:expr) => {
-        match $phase? {
-            Some(value) => value,
-            None => return Ok(Outcome::Stopped),
+/// Runs the recipe; false when Ctrl-C stopped it.
+pub(crate) fn run(arguments: &Arguments, stop: &Arc<AtomicBool>) -> Result<bool> {
+    let began = Instant::now();
+    let live = Live::new(arguments.quiet, Arc::clone(stop));
+    Recipe::check_folder(&arguments.out, arguments.resume)?;
+    let config = config(arguments);
+    let start = Start::load(&config.model, config.seed)?;
+    let start = match (&arguments.model, arguments.from_scratch) {
+        (None, false) => start.named("the embedded base model"),
+        _ => start,
+    };
+    let seeds = match &arguments.seeds {
+        Some(_) => Seeds::read(&config, &live)?,
+        None => {
+            let (seeds, held_out) = corpus::seeds(arguments, &live)?;
+            Seeds::split(seeds, &held_out, &config, &live)?
         }
     };
+    let out = arguments.out.clone();
+    let recipe = Recipe { config: &config, start, seeds: &seeds, out, live: &live, began };
+    match recipe.train(!arguments.no_control)? {
+        Outcome::Finished(summary) => {
+            println!("{}", summary.table());
+            if let Some(path) = &arguments.summary {
+                write(path, &summary)?;
+            }
+            Ok(true)
+        }
+        Outcome::FineTuned(..) | Outcome::Stopped => Ok(false),
+    }
 }
 
-/// Runs the recipe.
-pub(crate) fn run(arguments: &Arguments, stop: &Arc<AtomicBool>) -> Result<Outcome> {
-    let wall = Instant::now();
-    let live = Live::new(arguments.quiet, Arc::clone(stop));
-    let out = &arguments.out;
-    ensure!(
-        arguments.resume || !out.exists(),
-        "{} exists: go on with --resume, or choose another --out",
-        out.display()
-    );
-    let device = device(arguments.backend)?;
-    let start = policy::load(arguments, &device)?;
-    let data = data::load(arguments, &live)?;
-    let tokenizer = Arc::new(start.tokenizer);
-    let template = match arguments.template {
-        TemplateName::Compact => Template::Compact,
-        TemplateName::SweRl => Template::SweRl,
-    };
-    std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
-    let run = Run {
-        arguments,
-        live: &live,
-        data: &data,
-        builder: PromptBuilder::new(Arc::clone(&tokenizer), template, arguments.prompt_tokens),
-        params: SamplingParams::plain(arguments.answer_tokens, tokenizer.eos_ids()),
-        tokenizer,
-        identity: BTreeMap::from([
-            ("model".to_owned(), start.name.clone()),
-            ("seed".to_owned(), arguments.seed.to_string()),
-            (
-                "seeds".to_owned(),
-                data.grpo.iter().map(|s| s.id.as_str()).collect::<Vec<_>>().join(" "),
-            ),
-            ("permute_rewards".to_owned(), arguments.permute_rewards.to_string()),
-        ]),
-    };
-    live.say(&format!(
-        "{} ({} parameters); {} seeds for SFT, {} for GRPO, {} held out",
-        start.name,
-        start.model.config().parameters(),
-        data.sft.len(),
-        data.grpo.len(),
-        data.held_out.len()
-    ));
-    let data_s = wall.elapsed().as_secs_f64();
-
-    let base = unless_stopped!(run.evaluate("base", &start.model, &data.held_out));
-    let clock = Instant::now();
-    let (warm, warm_start) = unless_stopped!(run.warm_start(start.model));
-    let sft_s = clock.elapsed().as_secs_f64();
-    let before = unless_stopped!(run.evaluate("before", &warm, &data.held_out));
-    let clock = Instant::now();
-    let (trained, totals) = unless_stopped!(run.grpo(warm.clone()));
-    let grpo_s = clock.elapsed().as_secs_f64();
-    let after = unless_stopped!(run.evaluate("after", &trained, &data.held_out));
-    let folder = out.join("model");
-    if !folder.exists() {
-        trained.save_folder(&folder, StoredDtype::F32, Some(&start.tokenizer_json))?;
+fn config(arguments: &Arguments) -> RecipeConfig {
+    let embedded = || Path::new(env!("CARGO_MANIFEST_DIR")).join("base-model");
+    RecipeConfig {
+        seed: arguments.seed,
+        model: ModelSection {
+            path: arguments.model.clone().unwrap_or_else(embedded),
+            backend: match arguments.backend {
+                BackendName::Flex => Backend::Flex,
+                BackendName::Cuda => Backend::Cuda,
+                BackendName::Tch => Backend::Tch,
+                BackendName::Wgpu => Backend::Wgpu,
+            },
+            from_scratch: arguments.from_scratch,
+            lora: None,
+        },
+        data: DataSection {
+            seeds: arguments.seeds.clone().unwrap_or_default(),
+            held_out_share: 0.2,
+            evaluate: arguments.held_out,
+            validation: VALIDATION,
+            sft: arguments.sft_seeds,
+        },
+        prompt: PromptSection {
+            template: match arguments.template {
+                TemplateName::Compact => "compact".to_owned(),
+                TemplateName::SweRl => "swe_rl".to_owned(),
+            },
+            markup: Markup::Plain,
+            prompt_tokens: arguments.prompt_tokens,
+            answer_tokens: arguments.answer_tokens,
+            shuffle_files: false,
+        },
+        sft: Some(SftSection {
+            rounds: arguments.sft_rounds,
+            round: arguments.sft_round,
+            batch: SFT_BATCH,
+            lr: arguments.sft_lr,
+            thought: Thought::Location,
+        }),
+        grpo: GrpoSection {
+            preset: Preset::SweRl,
+            steps: arguments.steps,
+            prompts: arguments.prompts,
+            samples: arguments.samples,
+            lr: arguments.lr,
+            // The paper's beta is not published.
+            kl: Some(arguments.kl),
+            epochs: arguments.epochs,
+            minibatches: 1,
+            temperature: 1.0,
+            micro_batch_tokens: 8192,
+            sft_weight: arguments.sft_weight,
+            sft_answers: arguments.sft_answers,
+            reward_command: Vec::new(),
+            permute_rewards: arguments.permute_rewards,
+            checkpoint_every: 5,
+            optimizer: OptimizerRule::default(),
+        },
     }
-    let clock = Instant::now();
-    let control = if arguments.no_control {
-        None
-    } else {
-        Some(unless_stopped!(run.control(warm, &warm_start, &totals)))
-    };
-    let control_s = clock.elapsed().as_secs_f64();
+}
 
-    let summary = Summary::new(&Measured {
-        base: &base,
-        before: &before,
-        after: &after,
-        control: control.as_ref(),
-        steps: arguments.steps,
-        totals: &totals,
-        wall_s: wall.elapsed().as_secs_f64(),
-        phases: vec![
-            ("corpus, curation, loading", data_s),
-            ("SFT with validation", sft_s),
-            ("GRPO: sampling and scoring", totals.times.collect),
-            ("GRPO: gradients", totals.times.gradient),
-            ("GRPO: optimizer", totals.times.update),
-            (
-                "GRPO: checkpoints, rest",
-                grpo_s - totals.times.collect - totals.times.gradient - totals.times.update,
-            ),
-            ("SFT control with evaluation", control_s),
-            ("held-out evaluations", base.seconds + before.seconds + after.seconds),
-        ],
-    });
-    println!("{}", summary.table());
-    records::write(&out.join("summary.json"), &summary)?;
-    if let Some(path) = &arguments.summary {
-        records::write(path, &summary)?;
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn the_configurations_in_the_examples_are_valid_and_the_demo_is_this() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+        let read = |name: &str| RecipeConfig::read(&folder.join(name), &[]).expect(name);
+        for name in ["smollm2.toml", "llama8b-lora.toml", "llama70b-paper.toml"] {
+            read(name);
+        }
+        let here = config(&Arguments::parse_from(["llama70b"]));
+        let mut file = read("demo.toml");
+        file.model.path.clone_from(&here.model.path);
+        file.data.seeds.clone_from(&here.data.seeds);
+        assert_eq!(file, here);
     }
-    Ok(Outcome::Finished)
 }

@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand};
 mod curate;
 mod plan;
 mod rollouts;
+#[cfg(feature = "train")]
+mod train;
 
 #[cfg(feature = "aggregate")]
 pub(crate) use curate::AggregateArgs;
@@ -20,6 +22,8 @@ pub(crate) use plan::{PlanArgs, PrecisionName};
 pub(crate) use rollouts::{
     RolloutChoice, RolloutDiffArgs, RolloutShowArgs, RolloutStatsArgs, Rollouts,
 };
+#[cfg(feature = "train")]
+pub(crate) use train::{ResumeArgs, RunArgs, TrainArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +91,17 @@ pub(crate) enum Command {
     /// Check a model folder by its headers and say what a run of it holds in memory.
     #[command(after_help = plan::EXAMPLES)]
     Plan(PlanArgs),
+    /// Warm-start a policy by fine-tuning where the configuration says so, then GRPO.
+    #[cfg(feature = "train")]
+    #[command(after_help = train::EXAMPLES)]
+    Train(TrainArgs),
+    /// Fine-tune a policy on merged changes.
+    #[cfg(feature = "train")]
+    #[command(after_help = train::EXAMPLES)]
+    Sft(RunArgs),
+    /// Go on with a run of `train` or `sft` from its folder.
+    #[cfg(feature = "train")]
+    Resume(ResumeArgs),
     /// Score outputs of a model against the merged change.
     #[command(after_help = SCORE_EXAMPLES)]
     Score(ScoreArgs),

@@ -4,6 +4,8 @@ mod curate;
 mod plan;
 mod rollouts;
 mod score;
+#[cfg(feature = "train")]
+mod train;
 mod view;
 
 use anyhow::Result;
@@ -18,6 +20,12 @@ pub(crate) fn run(cli: Cli, interrupt: &Interrupt) -> Result<()> {
     match cli.command {
         Command::Curate(args) => curate::run(*args, cli.quiet, interrupt),
         Command::Plan(args) => plan::run(&args),
+        #[cfg(feature = "train")]
+        Command::Train(args) => train::train(&args, cli.quiet, interrupt),
+        #[cfg(feature = "train")]
+        Command::Sft(args) => train::sft(&args, cli.quiet, interrupt),
+        #[cfg(feature = "train")]
+        Command::Resume(args) => train::resume(&args, cli.quiet, interrupt),
         Command::Score(args) => score::run(&args, cli.quiet, interrupt),
         Command::View(args) => view::run(&args, cli.quiet, interrupt),
         Command::Rollouts(command) => rollouts::run(&command, interrupt),

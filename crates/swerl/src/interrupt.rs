@@ -2,14 +2,15 @@
 //!
 //! A file that is being written has another name until it is whole. The handler removes the one
 //! that is registered here ([`Interrupt::begin`]) and ends the process; work that must not be cut holds
-//! [`Interrupt::guard`], and is short.
+//! [`Interrupt::guard`], and is short. Training instead ends after its step, with a checkpoint
+//! ([`Interrupt::after_the_step`]).
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -30,6 +31,7 @@ pub(crate) struct Interrupt {
 #[derive(Debug, Default)]
 struct Shared {
     asked: AtomicBool,
+    after_the_step: OnceLock<Arc<AtomicBool>>,
     unfinished: Mutex<Option<PathBuf>>,
 }
 
@@ -42,6 +44,11 @@ impl Interrupt {
         let interrupt = Self::default();
         let handler = interrupt.clone();
         ctrlc::set_handler(move || {
+            let gentle = handler.shared.after_the_step.get();
+            if gentle.is_some_and(|stop| !stop.swap(true, Ordering::SeqCst)) {
+                say("stopping after this step and saving; press Ctrl-C again to give up at once");
+                return;
+            }
             handler.shared.asked.store(true, Ordering::SeqCst);
             say("error: interrupted");
             let unfinished = handler.guard();
@@ -58,6 +65,12 @@ impl Interrupt {
     /// Whether an interrupt came.
     pub(crate) fn asked(&self) -> bool {
         self.shared.asked.load(Ordering::SeqCst)
+    }
+
+    /// From now on the first interrupt only sets the flag returned; whoever works looks at it.
+    #[cfg(feature = "train")]
+    pub(crate) fn after_the_step(&self) -> Arc<AtomicBool> {
+        Arc::clone(self.shared.after_the_step.get_or_init(Arc::default))
     }
 
     /// Makes interrupts wait until the guard is dropped.

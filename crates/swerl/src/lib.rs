@@ -3,10 +3,11 @@
 //! - [`data`]: from GH Archive events and git repositories to seeds (issue, files, oracle).
 //! - [`reward`]: what an answer of the policy earns, and which rule it broke.
 //! - [`report`]: a run folder as one HTML page, or as TensorBoard event files.
+//! - `train`, with the feature of that name: the recipe, from a configuration to a trained model.
 //!
-//! The command `swerl` of this package runs them from a shell. Training (`swerl-grpo`,
-//! `swerl-model`, `swerl-rollout`) is not re-exported: a program that trains chooses a Burn
-//! backend, and depends on those crates itself.
+//! The command `swerl` of this package runs them from a shell. The crates that training is made of
+//! (`swerl-grpo`, `swerl-model`, `swerl-rollout`) are not re-exported: a program of your own depends
+//! on them itself.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -21,6 +22,8 @@
 //! ```
 
 pub mod report;
+#[cfg(feature = "train")]
+pub mod train;
 
 pub use swerl_data as data;
 pub use swerl_reward as reward;

@@ -52,6 +52,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
         },
     };
     let plan = MemoryPlan::new(&config, &workload);
+    let table = memory_table(&plan);
     let report = Report {
         parameters: config.parameters(),
         stored,
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     if args.json {
         println!("{}", serde_json::to_string(&report)?);
     } else {
-        print!("{}", human(&config, &report, args));
+        print!("{}\n{table}", human(&config, &report, args));
     }
     Ok(())
 }
@@ -87,11 +88,16 @@ fn human(config: &ModelConfig, report: &Report, args: &PlanArgs) -> String {
             stored.dtypes.join(" and "),
         );
     }
-    text += &format!("\n{:<50} {:>12} {:>12}\n", "", "all", "a device");
-    for part in &report.parts {
+    text
+}
+
+/// The lines of a plan, a part each, and their sum.
+pub(super) fn memory_table(plan: &MemoryPlan) -> String {
+    let mut text = format!("{:<50} {:>12} {:>12}\n", "", "all", "a device");
+    for part in &plan.parts {
         text += &row(part.what, part.bytes, part.bytes_per_device);
     }
-    text + &row("together", report.bytes, report.bytes_per_device)
+    text + &row("together", plan.total(), plan.per_device())
 }
 
 fn row(what: &str, all: u64, device: u64) -> String {

@@ -8,4 +8,6 @@ mod run;
 mod score;
 #[cfg(feature = "aggregate")]
 mod stages;
+#[cfg(all(feature = "flex", unix))]
+mod train;
 mod view;

@@ -10,22 +10,22 @@ use swerl_data::Progress;
 use swerl_rollout::RolloutObserver;
 
 /// The terminal, shared by all phases.
-pub(crate) struct Live {
+pub struct Live {
     quiet: bool,
     terminal: bool,
     bar: Mutex<ProgressBar>,
-    /// Set by Ctrl-C.
-    pub(crate) stop: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Live {
-    pub(crate) fn new(quiet: bool, stop: Arc<AtomicBool>) -> Self {
+    /// Silent when `quiet`; `stop` is what Ctrl-C sets.
+    pub fn new(quiet: bool, stop: Arc<AtomicBool>) -> Self {
         let terminal = std::io::stderr().is_terminal();
         Self { quiet, terminal, bar: Mutex::new(ProgressBar::hidden()), stop }
     }
 
     /// Begins a bar of `total` units.
-    pub(crate) fn begin(&self, what: &str, total: u64) {
+    pub fn begin(&self, what: &str, total: u64) {
         let target = if self.quiet || !self.terminal {
             ProgressDrawTarget::hidden()
         } else {
@@ -41,33 +41,33 @@ impl Live {
     }
 
     /// `done` units of the bar are finished; `message` is shown beside it.
-    pub(crate) fn at(&self, done: u64, message: String) {
+    pub fn at(&self, done: u64, message: String) {
         let bar = self.bar();
         bar.set_position(done);
         bar.set_message(message);
     }
 
     /// Ends the bar.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.bar().finish_and_clear();
     }
 
     /// Prints a line.
-    pub(crate) fn say(&self, line: &str) {
+    pub fn say(&self, line: &str) {
         if !self.quiet {
             self.bar().suspend(|| eprintln!("{line}"));
         }
     }
 
     /// Prints a line where there is no bar to look at.
-    pub(crate) fn say_plain(&self, line: &str) {
+    pub(super) fn say_plain(&self, line: &str) {
         if !self.terminal {
             self.say(line);
         }
     }
 
     /// A counter of files or repositories.
-    pub(crate) fn count(&self, what: &str, done: usize, total: usize) {
+    pub fn count(&self, what: &str, done: usize, total: usize) {
         if done == 0 || self.bar().length() != Some(total as u64) {
             self.begin(what, total as u64);
         }
@@ -78,7 +78,7 @@ impl Live {
     }
 
     /// Whether Ctrl-C was pressed.
-    pub(crate) fn stopping(&self) -> bool {
+    pub fn stopping(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
@@ -102,9 +102,9 @@ impl Progress for Live {
 }
 
 /// Advances the bar by completions as an evaluation goes on.
-pub(crate) struct Counting<'a> {
-    pub(crate) live: &'a Live,
-    pub(crate) done: u64,
+pub(super) struct Counting<'a> {
+    pub(super) live: &'a Live,
+    pub(super) done: u64,
 }
 
 impl RolloutObserver for Counting<'_> {

@@ -3,56 +3,77 @@
 use serde::Serialize;
 use swerl_rollout::Evaluation;
 
-use crate::records::Totals;
+use super::records::Totals;
 
 /// What was measured.
-pub(crate) struct Measured<'a> {
-    pub(crate) base: &'a Evaluation,
-    pub(crate) before: &'a Evaluation,
-    pub(crate) after: &'a Evaluation,
-    pub(crate) control: Option<&'a Evaluation>,
-    pub(crate) steps: u64,
-    pub(crate) totals: &'a Totals,
-    pub(crate) wall_s: f64,
-    pub(crate) phases: Vec<(&'static str, f64)>,
+pub(super) struct Measured<'a> {
+    pub(super) base: &'a Evaluation,
+    pub(super) before: &'a Evaluation,
+    pub(super) after: &'a Evaluation,
+    pub(super) control: Option<&'a Evaluation>,
+    pub(super) steps: u64,
+    pub(super) totals: &'a Totals,
+    pub(super) wall_s: f64,
+    pub(super) phases: Vec<(&'static str, f64)>,
 }
 
 /// The figures of a run. Shares are in [0, 1]; "before" is after SFT, "after" is after GRPO.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Summary {
-    pub(crate) format_base: f64,
-    pub(crate) format_before: f64,
-    pub(crate) format_after: f64,
-    pub(crate) reward_base: f64,
-    pub(crate) reward_before: f64,
-    pub(crate) reward_after: f64,
-    pub(crate) exact_base: f64,
-    pub(crate) exact_before: f64,
-    pub(crate) exact_after: f64,
-    pub(crate) valid_similarity_base: Option<f64>,
-    pub(crate) valid_similarity_before: Option<f64>,
-    pub(crate) valid_similarity_after: Option<f64>,
-    pub(crate) format_sft_control: Option<f64>,
-    pub(crate) reward_sft_control: Option<f64>,
-    pub(crate) exact_sft_control: Option<f64>,
-    pub(crate) valid_similarity_sft_control: Option<f64>,
+pub struct Summary {
+    /// Share of valid answers of the policy that was given.
+    pub format_base: f64,
+    /// The same before GRPO.
+    pub format_before: f64,
+    /// The same after GRPO.
+    pub format_after: f64,
+    /// Mean reward of the policy that was given.
+    pub reward_base: f64,
+    /// The same before GRPO.
+    pub reward_before: f64,
+    /// The same after GRPO.
+    pub reward_after: f64,
+    /// Share of answers equal to the merged patch, of the policy that was given.
+    pub exact_base: f64,
+    /// The same before GRPO.
+    pub exact_before: f64,
+    /// The same after GRPO.
+    pub exact_after: f64,
+    /// Mean similarity of valid answers of the policy that was given.
+    pub valid_similarity_base: Option<f64>,
+    /// The same before GRPO.
+    pub valid_similarity_before: Option<f64>,
+    /// The same after GRPO.
+    pub valid_similarity_after: Option<f64>,
+    /// Share of valid answers of the control: fine-tuning carried on.
+    pub format_sft_control: Option<f64>,
+    /// Mean reward of the control.
+    pub reward_sft_control: Option<f64>,
+    /// Share of exact answers of the control.
+    pub exact_sft_control: Option<f64>,
+    /// Mean similarity of valid answers of the control.
+    pub valid_similarity_sft_control: Option<f64>,
     /// 95% confidence interval of the mean paired difference, after minus before.
-    pub(crate) reward_ci95: Option<[f64; 2]>,
+    pub reward_ci95: Option<[f64; 2]>,
     /// The part of the rise that comes from more valid answers, at the similarity of before.
-    pub(crate) rise_from_format: f64,
+    pub rise_from_format: f64,
     /// The rest: valid answers that are closer to the merged patch.
-    pub(crate) rise_from_similarity: f64,
-    pub(crate) held_out: usize,
-    pub(crate) steps: u64,
-    pub(crate) wall_s: f64,
-    pub(crate) peak_rss_mb: Option<f64>,
+    pub rise_from_similarity: f64,
+    /// Held-out seeds.
+    pub held_out: usize,
+    /// GRPO steps.
+    pub steps: u64,
+    /// Seconds of this process.
+    pub wall_s: f64,
+    /// Peak resident memory in MiB, where the system tells.
+    pub peak_rss_mb: Option<f64>,
     /// Tokens sampled per second of sampling and scoring in GRPO.
-    pub(crate) tokens_per_s: f64,
-    pub(crate) seconds: Vec<(String, f64)>,
+    pub tokens_per_s: f64,
+    /// Seconds by part.
+    pub seconds: Vec<(String, f64)>,
 }
 
 impl Summary {
-    pub(crate) fn new(m: &Measured<'_>) -> Self {
+    pub(super) fn new(m: &Measured<'_>) -> Self {
         let rise = m.after.reward_mean() - m.before.reward_mean();
         // reward = valid * similarity - (1 - valid), so a share more of valid answers is worth
         // (1 + similarity) each.
@@ -88,7 +109,7 @@ impl Summary {
     }
 
     /// The table that a run ends with.
-    pub(crate) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let percent = |x: f64| format!("{:.1}%", 100.0 * x);
         let similarity = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.3}"));
         let mut rows = vec![[

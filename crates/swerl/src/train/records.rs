@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use swerl_grpo::{Advantages, Group, Observer, ObserverError, PhaseTimes, SftMetrics, StepMetrics};
 use swerl_rollout::{RolloutObserver, RolloutStats};
 
-use crate::live::Live;
+use super::live::Live;
 
 /// Appends lines, after dropping those of steps beyond the `done` first, which a resumed run does
 /// again. Steps are counted from 1 in these files.
@@ -55,28 +55,28 @@ impl Lines {
 
 /// Sums over the steps of a phase.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// Tokens that went forward and backward, prompts included; those before a resume too.
-    pub(crate) trained_tokens: u64,
+    pub trained_tokens: u64,
     /// Tokens sampled; those before a resume too.
-    pub(crate) sampled_tokens: u64,
+    pub sampled_tokens: u64,
     /// Time by part, of this process.
-    pub(crate) times: PhaseTimes,
+    pub times: PhaseTimes,
 }
 
 /// Watches a phase of training: writes its files, moves its bar.
-pub(crate) struct Recorder<'a> {
+pub(super) struct Recorder<'a> {
     live: &'a Live,
     metrics: Lines,
     timings: Lines,
     rollouts: &'a LastRollouts,
-    pub(crate) totals: Totals,
+    pub(super) totals: Totals,
     steps: u64,
 }
 
 /// The figures of the last collected step, from the rollout source to the recorder.
 #[derive(Default)]
-pub(crate) struct LastRollouts(Mutex<Option<RolloutStats>>);
+pub(super) struct LastRollouts(Mutex<Option<RolloutStats>>);
 
 impl LastRollouts {
     fn get(&self) -> Option<RolloutStats> {
@@ -85,8 +85,8 @@ impl LastRollouts {
 }
 
 /// The rollout source's side of [`LastRollouts`].
-pub(crate) struct RolloutEar<'a> {
-    pub(crate) last: &'a LastRollouts,
+pub(super) struct RolloutEar<'a> {
+    pub(super) last: &'a LastRollouts,
 }
 
 impl RolloutObserver for RolloutEar<'_> {
@@ -97,7 +97,7 @@ impl RolloutObserver for RolloutEar<'_> {
 
 impl<'a> Recorder<'a> {
     /// Files `NAME-metrics.jsonl` and `NAME-timings.jsonl` in `folder`, after the `done` first steps; sums go on from there.
-    pub(crate) fn new(
+    pub(super) fn new(
         live: &'a Live,
         folder: &Path,
         name: &str,
@@ -139,6 +139,11 @@ impl Observer for Recorder<'_> {
         self.metrics.push(&line)?;
         self.times(metrics.step, &metrics.times)?;
         let Some(stats) = rollouts else { return Ok(()) };
+        if metrics.step == 1 {
+            for line in doubts(metrics, &stats) {
+                self.live.say(&format!("warning: {line}"));
+            }
+        }
         let rate = stats.completion_tokens as f64 / metrics.times.collect.max(1e-9);
         let message = format!(
             "reward {:+.3}  valid {:3.0}%  exact {:3.0}%  |g| {:.2}  {rate:.0} tok/s",
@@ -180,8 +185,30 @@ impl Observer for Recorder<'_> {
     }
 }
 
+/// What in a first step promises no learning, with the remedy.
+fn doubts(metrics: &StepMetrics, stats: &RolloutStats) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    let mut lines = Vec::new();
+    if stats.truncated > 0.5 {
+        let cut = percent(stats.truncated);
+        lines.push(format!("{cut} of the answers were cut off: raise prompt.answer_tokens"));
+    }
+    if metrics.frac_reward_zero_std > 0.9 {
+        lines.push(format!(
+            "the rewards are equal within {} of the groups, which teach nothing ({} of the answers have the format): \
+             warm-start with [sft], check prompt.template and prompt.markup, or raise grpo.samples",
+            percent(metrics.frac_reward_zero_std),
+            percent(stats.format_valid),
+        ));
+    }
+    lines
+}
+
 /// Reads `path` if a run before this one wrote it.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+///
+/// # Errors
+/// A file that cannot be read, or is not what was written.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -192,8 +219,11 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     Ok(Some(value))
 }
 
-/// Writes `value` to `path`, aside first.
-pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+/// Writes `value` to `path` as JSON, aside first.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     let aside = PathBuf::from(name);

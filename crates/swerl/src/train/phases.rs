@@ -8,34 +8,36 @@ use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use swerl_data::SeedExample;
 use swerl_grpo::{
-    CheckpointRule, Decay, End, OptimizerRule, Preset, Resume, SamplerCheck, Schedule, Sequence,
-    SftConfig, TrainConfig, sft, train,
+    CheckpointRule, Decay, End, OptimizerRule, Resume, SamplerCheck, Schedule, Sequence, SftConfig,
+    TrainConfig, sft, train,
 };
 use swerl_model::{CausalLm, Tokenizer};
 use swerl_rollout::{
-    CollectSettings, Evaluation, EvaluationSettings, LocalLimits, LocalSampler, RewardControl,
-    SeedRollouts, SftSettings, TraceWriter, evaluate, location_thought, supervised_set,
+    CollectSettings, Evaluation, EvaluationSettings, ExternalReward, LocalLimits, LocalSampler,
+    RewardCommand, RewardControl, SamplingParams, SeedRollouts, SftSettings, TraceWriter, evaluate,
+    location_thought, supervised_set,
 };
 
-use crate::live::Counting;
-use crate::recipe::Run;
-use crate::records::{self, LastRollouts, Recorder, RolloutEar, Totals};
+use super::config::{SftSection, Thought};
+use super::live::Counting;
+use super::recipe::Run;
+use super::records::{self, LastRollouts, Recorder, RolloutEar, Totals};
 
-/// Sequences in a step of supervised fine-tuning.
-const SFT_BATCH: usize = 8;
 /// Least share of its peak that the rate of fine-tuning falls to.
 const SFT_FLOOR: f64 = 0.2;
 /// Least share of its peak that the rate of GRPO falls to.
 const GRPO_FLOOR: f64 = 0.05;
-/// Most tokens of a micro-batch.
-const MICRO_BATCH_TOKENS: usize = 8192;
+/// Most sequences decoded at once.
+const MAX_ROWS: usize = 128;
+/// Most tokens whose keys and values are held at once.
+const MAX_CACHED_TOKENS: usize = 1 << 17;
 /// Fine-tuning has flattened when the validation reward of the last two rounds is not above that
 /// of the two before by this much.
 const FLAT: f64 = 0.02;
 
 /// Progress of supervised fine-tuning, kept for a resumed run.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct WarmStart {
+pub(super) struct WarmStart {
     /// Validation reward after each round.
     rewards: Vec<f64>,
     done: bool,
@@ -44,18 +46,18 @@ pub(crate) struct WarmStart {
 
 impl Run<'_> {
     fn path(&self, name: &str) -> PathBuf {
-        self.arguments.out.join(name)
+        self.out.join(name)
     }
 
     fn sampler(&self) -> LocalSampler<Arc<Tokenizer>> {
         LocalSampler::new(
             Arc::clone(&self.tokenizer),
-            LocalLimits { max_rows: 128, max_tokens: 1 << 17 },
+            LocalLimits { max_rows: MAX_ROWS, max_tokens: MAX_CACHED_TOKENS },
         )
     }
 
     /// One sample for each of `seeds` at temperature 1; `None` when stopped.
-    pub(crate) fn evaluate(
+    pub(super) fn evaluate(
         &self,
         name: &str,
         policy: &CausalLm,
@@ -87,8 +89,8 @@ impl Run<'_> {
         self.live.begin(&format!("evaluate {name}"), seeds.len() as u64);
         let settings = EvaluationSettings {
             params: self.params.clone(),
-            seed: self.arguments.seed,
-            shuffle_files: false,
+            seed: self.config.seed,
+            shuffle_files: self.config.prompt.shuffle_files,
         };
         let mut counting = Counting { live: self.live, done: 0 };
         let result = evaluate(
@@ -109,56 +111,63 @@ impl Run<'_> {
     }
 
     /// The rate falls along the rounds to [`SFT_FLOOR`], where the control goes on.
-    fn sft_config(&self, folder: &str, steps: u64) -> SftConfig {
+    fn sft_config(&self, sft: &SftSection, folder: &str, steps: u64) -> SftConfig {
         let warmup_steps = 10;
-        let total_steps = (self.arguments.sft_rounds * self.round_steps()).max(warmup_steps + 1);
+        let total_steps = (sft.rounds * round_steps(sft)).max(warmup_steps + 1);
         let decay = Decay::Linear { total_steps, floor: SFT_FLOOR };
         SftConfig {
             epochs: u64::MAX,
             max_steps: Some(steps),
-            batch: SFT_BATCH,
+            batch: sft.batch,
             packed: false,
-            micro_batch_tokens: MICRO_BATCH_TOKENS,
-            seed: self.arguments.seed,
+            micro_batch_tokens: self.config.grpo.micro_batch_tokens,
+            seed: self.config.seed,
             optimizer: OptimizerRule::default(),
-            schedule: Schedule { peak: self.arguments.sft_lr, warmup_steps, decay },
+            schedule: Schedule { peak: sft.lr, warmup_steps, decay },
             checkpoint: Some(CheckpointRule { folder: self.path(folder), every: 50, keep: 1 }),
             identity: self.identity.clone(),
         }
     }
 
-    fn round_steps(&self) -> u64 {
-        (self.arguments.sft_round / SFT_BATCH).max(1) as u64
-    }
-
-    fn supervised(&self) -> Result<Vec<Sequence>> {
+    fn supervised(&self, sft: &SftSection) -> Result<Vec<Sequence>> {
         let settings = SftSettings {
             stop_id: self.tokenizer.eos_ids()[0],
-            max_answer_tokens: self.arguments.answer_tokens,
-            seed: self.arguments.seed,
-            shuffle_files: false,
+            max_answer_tokens: self.config.prompt.answer_tokens,
+            seed: self.config.seed,
+            shuffle_files: self.config.prompt.shuffle_files,
+        };
+        let none = |_: &SeedExample| String::new();
+        let thought: &(dyn Fn(&SeedExample) -> String + Sync) = match sft.thought {
+            Thought::Location => &location_thought,
+            Thought::None => &none,
         };
         let (examples, skipped) =
-            supervised_set(&self.builder, &self.data.sft, &location_thought, &settings);
-        ensure!(!examples.is_empty(), "no seed gives a supervised example: {skipped:?}");
+            supervised_set(&self.builder, &self.seeds.sft, thought, &settings);
+        ensure!(
+            !examples.is_empty(),
+            "no seed gives a supervised example ({skipped:?}): raise prompt.answer_tokens or prompt.prompt_tokens"
+        );
         Ok(examples.into_iter().map(|e| e.sequence).collect())
     }
 
     /// Supervised fine-tuning in rounds, until the validation reward flattens.
-    pub(crate) fn warm_start(&self, mut policy: CausalLm) -> Result<Option<(CausalLm, WarmStart)>> {
-        let sequences = self.supervised()?;
+    pub(super) fn warm_start(
+        &self,
+        sft_section: &SftSection,
+        mut policy: CausalLm,
+    ) -> Result<Option<(CausalLm, WarmStart)>> {
+        let sequences = self.supervised(sft_section)?;
         let state_path = self.path("sft.json");
         let mut state: WarmStart = records::read(&state_path)?.unwrap_or_default();
-        let round_steps = self.round_steps();
+        let round_steps = round_steps(sft_section);
         let none = LastRollouts::default();
         loop {
             let rounds = state.rewards.len() as u64 + u64::from(!state.done);
             let steps = rounds * round_steps;
             let done = newest_step(&self.path("sft"))?;
-            let mut recorder =
-                Recorder::new(self.live, &self.arguments.out, "sft", done, steps, &none)?;
+            let mut recorder = Recorder::new(self.live, &self.out, "sft", done, steps, &none)?;
             self.live.begin("SFT", steps);
-            let config = self.sft_config("sft", steps);
+            let config = self.sft_config(sft_section, "sft", steps);
             let trained = sft(policy, &sequences, &mut recorder, &config, &Resume::Latest)?;
             self.live.end();
             policy = trained.policy;
@@ -169,12 +178,12 @@ impl Run<'_> {
                 return Ok(Some((policy, state)));
             }
             let name = format!("validation {rounds}");
-            let Some(result) = self.sample(&name, &policy, &self.data.validation)? else {
+            let Some(result) = self.sample(&name, &policy, &self.seeds.validation)? else {
                 return Ok(None);
             };
             state.steps = trained.steps;
             state.rewards.push(result.reward_mean());
-            state.done = flattened(&state.rewards) || rounds >= self.arguments.sft_rounds;
+            state.done = flattened(&state.rewards) || rounds >= sft_section.rounds;
             records::write(&state_path, &state)?;
             self.live.say(&format!(
                 "SFT round {rounds}: validation reward {:+.3}, valid {:.0}%",
@@ -189,34 +198,40 @@ impl Run<'_> {
 
     /// A short rise, then a line that reaches nearly 0 with the last step.
     fn grpo_schedule(&self) -> Schedule {
-        let (peak, warmup_steps) = (self.arguments.lr, 3);
-        let total_steps = self.arguments.steps.max(warmup_steps + 1);
+        let (peak, warmup_steps) = (self.config.grpo.lr, 3);
+        let total_steps = self.config.grpo.steps.max(warmup_steps + 1);
         Schedule { peak, warmup_steps, decay: Decay::Linear { total_steps, floor: GRPO_FLOOR } }
     }
 
     /// GRPO from the warm start.
-    pub(crate) fn grpo(&self, policy: CausalLm) -> Result<Option<(CausalLm, Totals)>> {
-        let a = self.arguments;
-        let mut objective = Preset::SweRl.objective();
-        // The paper's beta is not published.
-        objective.loss.kl = objective
-            .loss
-            .kl
-            .filter(|_| a.kl > 0.0)
-            .map(|kl| swerl_grpo::loss::Kl { coefficient: a.kl, ..kl });
+    pub(super) fn grpo(&self, policy: CausalLm) -> Result<Option<(CausalLm, Totals)>> {
+        let grpo = &self.config.grpo;
+        let mut objective = grpo.preset.objective();
+        if let Some(coefficient) = grpo.kl {
+            ensure!(
+                coefficient == 0.0 || objective.loss.kl.is_some(),
+                "grpo.kl is {coefficient}, but the preset has no KL term"
+            );
+            let term = objective.loss.kl.filter(|_| coefficient > 0.0);
+            objective.loss.kl = term.map(|kl| swerl_grpo::loss::Kl { coefficient, ..kl });
+        }
         let reference = objective.loss.kl.map(|_| policy.clone());
         let config = TrainConfig {
-            steps: a.steps,
+            steps: grpo.steps,
             objective,
-            supervised_weight: a.sft_weight,
-            epochs: a.epochs,
-            minibatches: 1,
-            optimizer: OptimizerRule::default(),
+            supervised_weight: grpo.sft_weight,
+            epochs: grpo.epochs,
+            minibatches: grpo.minibatches,
+            optimizer: grpo.optimizer.clone(),
             schedule: self.grpo_schedule(),
-            temperature: 1.0,
-            micro_batch_tokens: MICRO_BATCH_TOKENS,
+            temperature: grpo.temperature as f32,
+            micro_batch_tokens: grpo.micro_batch_tokens,
             sampler_check: Some(SamplerCheck { mean: 1e-4, max: 1e-2 }),
-            checkpoint: Some(CheckpointRule { folder: self.path("grpo"), every: 5, keep: 2 }),
+            checkpoint: Some(CheckpointRule {
+                folder: self.path("grpo"),
+                every: grpo.checkpoint_every,
+                keep: 2,
+            }),
             identity: self.identity.clone(),
         };
         let first = newest_step(&self.path("grpo"))?;
@@ -227,11 +242,11 @@ impl Run<'_> {
             TraceWriter::resume(&trace_path, first)
         }?;
         let settings = CollectSettings {
-            samples_per_prompt: a.samples,
-            params: self.params.clone(),
-            seed: a.seed,
-            shuffle_files: false,
-            control: if a.permute_rewards {
+            samples_per_prompt: grpo.samples,
+            params: SamplingParams { temperature: grpo.temperature, ..self.params.clone() },
+            seed: self.config.seed,
+            shuffle_files: self.config.prompt.shuffle_files,
+            control: if grpo.permute_rewards {
                 RewardControl::PermutedInGroup
             } else {
                 RewardControl::AsScored
@@ -240,19 +255,24 @@ impl Run<'_> {
         let last = LastRollouts::default();
         let mut ear = RolloutEar { last: &last };
         let mut source = SeedRollouts::new(
-            &self.data.grpo,
+            &self.seeds.grpo,
             self.sampler(),
             self.builder.clone(),
             settings,
-            a.prompts,
+            grpo.prompts,
         )?
         .with_trace(trace)
         .with_observer(&mut ear);
-        if a.sft_weight > 0.0 {
-            source = source.with_supervised(self.supervised()?, a.sft_answers);
+        if let (true, Some(sft)) = (grpo.sft_weight > 0.0, &self.config.sft) {
+            source = source.with_supervised(self.supervised(sft)?, grpo.sft_answers);
         }
-        let mut recorder = Recorder::new(self.live, &a.out, "grpo", first, a.steps, &last)?;
-        self.live.begin("GRPO", a.steps);
+        if let [program, arguments @ ..] = grpo.reward_command.as_slice() {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let command = RewardCommand::new(program, &arguments);
+            source = source.with_reward(ExternalReward::start(command)?);
+        }
+        let mut recorder = Recorder::new(self.live, &self.out, "grpo", first, grpo.steps, &last)?;
+        self.live.begin("GRPO", grpo.steps);
         let trained = train(
             policy,
             reference.as_ref(),
@@ -266,23 +286,24 @@ impl Run<'_> {
     }
 
     /// Supervised fine-tuning carried on from the warm start for as many tokens as GRPO trained on.
-    pub(crate) fn control(
+    pub(super) fn control(
         &self,
+        sft_section: &SftSection,
         policy: CausalLm,
         warm: &WarmStart,
-        grpo: &Totals,
+        totals: &Totals,
     ) -> Result<Option<Evaluation>> {
         let path = self.path("evaluation-control.json");
         if let Some(known) = records::read(&path)? {
             return Ok(Some(known));
         }
-        let sequences = self.supervised()?;
+        let sequences = self.supervised(sft_section)?;
         let tokens: usize = sequences.iter().map(|s| s.tokens.len()).sum();
         let length = (tokens as f64 / sequences.len() as f64).max(1.0);
-        let a = self.arguments;
-        let answers = if a.sft_weight > 0.0 { a.steps * a.sft_answers as u64 } else { 0 };
-        let trained = grpo.trained_tokens as f64 + answers as f64 * length;
-        let steps = warm.steps + (trained / (length * SFT_BATCH as f64)).ceil() as u64;
+        let grpo = &self.config.grpo;
+        let answers = if grpo.sft_weight > 0.0 { grpo.steps * grpo.sft_answers as u64 } else { 0 };
+        let trained = totals.trained_tokens as f64 + answers as f64 * length;
+        let steps = warm.steps + (trained / (length * sft_section.batch as f64)).ceil() as u64;
         let none = LastRollouts::default();
         let done = newest_step(&self.path("control"))?;
         let warm_start = swerl_grpo::checkpoint::list(&self.path("sft"))?.pop();
@@ -290,17 +311,20 @@ impl Run<'_> {
             Some(saved) if done == 0 => Resume::From(saved.path),
             _ => Resume::Latest,
         };
-        let mut recorder =
-            Recorder::new(self.live, &self.arguments.out, "control", done, steps, &none)?;
+        let mut recorder = Recorder::new(self.live, &self.out, "control", done, steps, &none)?;
         self.live.begin("SFT control", steps);
-        let trained =
-            sft(policy, &sequences, &mut recorder, &self.sft_config("control", steps), &resume)?;
+        let config = self.sft_config(sft_section, "control", steps);
+        let trained = sft(policy, &sequences, &mut recorder, &config, &resume)?;
         self.live.end();
         if trained.end == End::Stopped {
             return Ok(None);
         }
-        self.evaluate("control", &trained.policy, &self.data.held_out)
+        self.evaluate("control", &trained.policy, &self.seeds.held_out)
     }
+}
+
+fn round_steps(sft: &SftSection) -> u64 {
+    (sft.round / sft.batch).max(1) as u64
 }
 
 /// Whether the last two rounds are no better than the two before by more than [`FLAT`].
