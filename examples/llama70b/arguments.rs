@@ -38,13 +38,13 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 8)]
     pub(crate) samples: usize,
     /// Peak learning rate of GRPO; it falls to nearly 0 over the steps.
-    #[arg(long, default_value_t = 4e-4)]
+    #[arg(long, default_value_t = 2.5e-4)]
     pub(crate) lr: f64,
     /// Weight of a supervised term in GRPO's updates.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 0.3)]
     pub(crate) sft_weight: f64,
     /// Merged answers that the supervised term of an update takes.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 16)]
     pub(crate) sft_answers: usize,
     /// Updates on each batch of samples.
     #[arg(long, default_value_t = 1)]

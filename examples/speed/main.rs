@@ -8,8 +8,10 @@ use anyhow::{Context, Result};
 use burn::module::Module;
 use burn::tensor::Device;
 use clap::{Parser, Subcommand};
+use swerl_grpo::optimizer::UpdateOn;
 use swerl_grpo::{
-    Observer, ObserverError, OptimizerRule, Resume, Schedule, Sequence, SftConfig, SftMetrics, sft,
+    Observer, ObserverError, OptimizerRule, PhaseTimes, Resume, Schedule, Sequence, SftConfig,
+    SftMetrics, sft,
 };
 use swerl_model::CausalLm;
 
@@ -69,9 +71,14 @@ fn main() -> Result<()> {
         What::Train { folder, rows, tokens, steps } => {
             let model = CausalLm::from_folder(&folder, &Device::flex().autodiff())?;
             let times = train(model, rows, tokens, steps)?;
-            let best = times.iter().map(|(seconds, _)| *seconds).fold(f64::MAX, f64::min);
+            let best = |of: &dyn Fn(&PhaseTimes) -> f64| {
+                times.iter().map(|(times, _)| of(times)).fold(f64::MAX, f64::min)
+            };
             serde_json::json!({
-                "step_s": best, "losses": times.iter().map(|(_, loss)| *loss).collect::<Vec<_>>(),
+                "step_s": best(&PhaseTimes::total),
+                "gradient_s": best(&|times| times.gradient),
+                "update_s": best(&|times| times.update),
+                "losses": times.iter().map(|(_, loss)| *loss).collect::<Vec<_>>(),
                 "peak_mb": peak_mb()?,
             })
         }
@@ -121,18 +128,23 @@ fn greedy(logits: burn::tensor::Tensor<2>) -> Result<Vec<u32>> {
     Ok(values.chunks(vocabulary).map(likeliest).collect())
 }
 
-/// Keeps each step's seconds and loss.
+/// Keeps each step's times and loss.
 #[derive(Default)]
-struct Steps(Vec<(f64, f64)>);
+struct Steps(Vec<(PhaseTimes, f64)>);
 
 impl Observer for Steps {
     fn on_sft_step(&mut self, metrics: &SftMetrics) -> Result<(), ObserverError> {
-        self.0.push((metrics.times.total(), metrics.loss));
+        self.0.push((metrics.times, metrics.loss));
         Ok(())
     }
 }
 
-fn train(model: CausalLm, rows: usize, tokens: usize, steps: u64) -> Result<Vec<(f64, f64)>> {
+fn train(
+    model: CausalLm,
+    rows: usize,
+    tokens: usize,
+    steps: u64,
+) -> Result<Vec<(PhaseTimes, f64)>> {
     let vocabulary = model.config().vocab_size;
     let sequence = |row| {
         let ids: Vec<u32> = (0..tokens).map(|at| token(row, at, vocabulary)).collect();
@@ -146,7 +158,11 @@ fn train(model: CausalLm, rows: usize, tokens: usize, steps: u64) -> Result<Vec<
         packed: false,
         micro_batch_tokens: rows * tokens,
         seed: 0,
-        optimizer: OptimizerRule { max_grad_norm: None, ..OptimizerRule::default() },
+        optimizer: OptimizerRule {
+            max_grad_norm: None,
+            update_on: UpdateOn::Host,
+            ..OptimizerRule::default()
+        },
         schedule: Schedule::constant(1e-5),
         checkpoint: None,
         identity: std::collections::BTreeMap::new(),

@@ -13,7 +13,7 @@ use crate::backward::Inputs;
 use crate::causal_lm::CausalLm;
 use crate::config::ModelConfig;
 use crate::layout::Layout;
-use crate::logprob::Head;
+use crate::logprob::{Head, Logits};
 use crate::parts::Part;
 
 /// What the backward pass is to start from.
@@ -27,13 +27,15 @@ pub(crate) enum Keep {
 }
 
 impl Keep {
-    /// For gradients of `tokens` tokens within `limit` bytes of activations.
-    pub(crate) fn within(limit: usize, tokens: usize, config: &ModelConfig) -> Self {
-        if tokens.saturating_mul(activation_bytes(config)) <= limit {
-            Self::Graph
-        } else {
-            Self::Inputs
-        }
+    /// For gradients of `tokens` tokens and `targets` targets within `limit` bytes of activations.
+    pub(crate) fn within(
+        limit: usize,
+        (tokens, targets): (usize, usize),
+        config: &ModelConfig,
+    ) -> Self {
+        let blocks = tokens.saturating_mul(activation_bytes(config));
+        let logits = targets.saturating_mul(4 * config.vocab_size);
+        if blocks.saturating_add(logits) <= limit { Self::Graph } else { Self::Inputs }
     }
 }
 
@@ -62,6 +64,8 @@ pub(crate) struct Forward {
     tokens: Vec<u32>,
     /// Final states at `places`, without a graph.
     hidden: Tensor<2>,
+    /// Logits of the part's targets, where kept.
+    logits: Logits,
     /// Log-probability and entropy of each target of the part.
     pub(crate) scores: (Vec<f32>, Vec<f32>),
     kept: Kept,
@@ -92,9 +96,11 @@ impl CausalLm {
         let weight = self.head();
         let weight = if autodiff { weight.inner() } else { weight };
         let head = Head { weight, temperature: batch.temperature };
-        let (log_prob, entropy) = head.score(&hidden, &tokens);
+        let mut logits = None;
+        let wanted = graph.then_some(&mut logits);
+        let (log_prob, entropy) = head.score(&hidden, &tokens, wanted);
         let scores = TokenScores { log_prob, entropy }.to_host()?;
-        Ok(Forward { layout, places, tokens, hidden, scores, kept })
+        Ok(Forward { layout, places, tokens, hidden, logits, scores, kept })
     }
 
     /// Gradients for the part's share of `upstream`; `self` is on the autodiff device.
@@ -105,7 +111,7 @@ impl CausalLm {
         forward: Forward,
         upstream: &(Vec<f32>, Vec<f32>),
     ) -> GradientsParams {
-        let Forward { layout, places, tokens, hidden, scores, kept } = forward;
+        let Forward { layout, places, tokens, hidden, logits, scores, kept } = forward;
         let (a, b) = (part.select(&upstream.0), part.select(&upstream.1));
         let has_entropy = b.iter().any(|&b| b != 0.0);
         let given = TokenScores::from_host(a, b, &self.device());
@@ -113,7 +119,7 @@ impl CausalLm {
         let entropy = has_entropy.then_some((&given.entropy, &scores.entropy));
         let head = Head { weight: self.head().inner(), temperature: batch.temperature };
         let wanted = self.head_parameter().val().is_require_grad();
-        let head = head.backward(&hidden, &tokens, &given.log_prob, entropy, wanted);
+        let head = head.backward((&hidden, logits), &tokens, &given.log_prob, entropy, wanted);
         let mut gradients = match kept {
             Kept::Graph(model, hidden) => {
                 let objective = (hidden * head.hidden.autodiff()).sum();

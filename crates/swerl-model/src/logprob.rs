@@ -1,5 +1,6 @@
 //! Log-probabilities, entropies and their gradients from hidden states, a chunk of rows at a time:
-//! the logits of all rows never exist at once, so peak memory does not grow with their number.
+//! the logits of all rows never exist at once, so peak memory does not grow with their number. Those of a
+//! batch of one chunk may be kept for the gradients.
 //!
 //! With `z = h W^T / T`, `p = softmax(z)`: `log_prob = z[y] - logsumexp(z)`,
 //! `entropy = -sum_v p_v log p_v` (nats), and for upstream gradients `a` (log-prob) and `b`
@@ -21,6 +22,9 @@ pub(crate) struct Head {
     pub(crate) temperature: f32,
 }
 
+/// Logits divided by the temperature, `[rows, V]`, where they were kept.
+pub(crate) type Logits = Option<Vec<f32>>;
+
 /// Gradients with respect to the hidden states and the head.
 pub(crate) struct HeadGradients {
     /// `[N, d]`.
@@ -31,11 +35,18 @@ pub(crate) struct HeadGradients {
 
 impl Head {
     /// Log-probability and entropy, `[N]` each, of `tokens[i]` under row `i` of `hidden` `[N, d]`.
-    pub(crate) fn score(&self, hidden: &Tensor<2>, tokens: &[u32]) -> (Tensor<1>, Tensor<1>) {
+    /// On the fused path the divided logits go to `kept`, where given and [`Head::keeps`].
+    pub(crate) fn score(
+        &self,
+        hidden: &Tensor<2>,
+        tokens: &[u32],
+        kept: Option<&mut Logits>,
+    ) -> (Tensor<1>, Tensor<1>) {
         #[cfg(feature = "flex")]
         if is_fused(&hidden.device()) {
-            return self.score_fused(hidden, tokens);
+            return self.score_fused(hidden, tokens, kept);
         }
+        let _ = kept;
         let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
         for (start, len) in chunks(tokens.len()) {
             let log_p = self.log_softmax(hidden.clone().narrow(0, start, len));
@@ -50,14 +61,22 @@ impl Head {
 
     /// [`Head::score`] by the fused kernel.
     #[cfg(feature = "flex")]
-    fn score_fused(&self, hidden: &Tensor<2>, tokens: &[u32]) -> (Tensor<1>, Tensor<1>) {
+    fn score_fused(
+        &self,
+        hidden: &Tensor<2>,
+        tokens: &[u32],
+        mut kept: Option<&mut Logits>,
+    ) -> (Tensor<1>, Tensor<1>) {
         let (mut log_probs, mut entropies) = (Vec::new(), Vec::new());
         for (start, len) in chunks(tokens.len()) {
             let mut logits = self.raw_logits(hidden.clone().narrow(0, start, len));
-            let tokens = &tokens[start..start + len];
-            let (log_prob, entropy) = head::score(&mut logits, tokens, self.temperature);
+            let chunk = &tokens[start..start + len];
+            let (log_prob, entropy) = head::score(&mut logits, chunk, self.temperature);
             log_probs.extend(log_prob);
             entropies.extend(entropy);
+            if let (Some(kept), true) = (kept.as_deref_mut(), Self::keeps(tokens.len())) {
+                *kept = Some(logits);
+            }
         }
         let device = hidden.device();
         let tensor = |values: Vec<f32>| {
@@ -67,11 +86,17 @@ impl Head {
         (tensor(log_probs), tensor(entropies))
     }
 
+    /// Whether the logits of so many rows may be kept: those of one chunk.
+    pub(crate) fn keeps(rows: usize) -> bool {
+        rows <= CHUNK
+    }
+
     /// Gradients of `sum(a * log_prob + b * entropy)`. `entropy` holds `b` and the entropies
-    /// themselves; `None` when `b` is zero. The head's own is made where `weight_wanted`.
+    /// themselves; `None` when `b` is zero. The head's own is made where `weight_wanted`. `kept` is
+    /// what [`Head::score`] left there.
     pub(crate) fn backward(
         &self,
-        hidden: &Tensor<2>,
+        (hidden, mut kept): (&Tensor<2>, Logits),
         tokens: &[u32],
         a: &Tensor<1>,
         entropy: Option<(&Tensor<1>, &Tensor<1>)>,
@@ -84,7 +109,7 @@ impl Head {
             let tokens = &tokens[start..start + len];
             let part = |x: &Tensor<1>| x.clone().narrow(0, start, len);
             let dz = self.logit_gradient(
-                h.clone(),
+                (h.clone(), kept.take()),
                 tokens,
                 part(a),
                 entropy.map(|(b, e)| (part(b), part(e))),
@@ -104,7 +129,7 @@ impl Head {
     /// Gradient with respect to the logits of one chunk, `[len, V]`.
     fn logit_gradient(
         &self,
-        h: Tensor<2>,
+        (h, kept): (Tensor<2>, Logits),
         tokens: &[u32],
         a: Tensor<1>,
         entropy: Option<(Tensor<1>, Tensor<1>)>,
@@ -112,7 +137,11 @@ impl Head {
         let device = h.device();
         #[cfg(feature = "flex")]
         if is_fused(&device) {
-            let mut logits = self.raw_logits(h);
+            let mut logits = kept.unwrap_or_else(|| {
+                let mut logits = self.raw_logits(h);
+                head::divide(&mut logits, self.temperature);
+                logits
+            });
             let host = |x: Tensor<1>| x.into_data().iter::<f32>().collect::<Vec<f32>>();
             let entropy = entropy.map(|(b, e)| (host(b), host(e)));
             let entropy = entropy.as_ref().map(|(b, e)| (b.as_slice(), e.as_slice()));
@@ -120,6 +149,7 @@ impl Head {
             let shape = [tokens.len(), logits.len() / tokens.len()];
             return Tensor::from_data(TensorData::new(logits, shape), (&device, DType::F32));
         }
+        let _ = kept;
         let column_of = |x: Tensor<1>| x.unsqueeze_dim::<2>(1);
         let log_p = self.log_softmax(h);
         let p = log_p.clone().exp();

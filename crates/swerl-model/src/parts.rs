@@ -1,5 +1,6 @@
 //! A batch in parts that the CPU computes side by side. Each part has its own graph, so that what
-//! the tensor library does on one thread, element by element, keeps no other thread waiting.
+//! the tensor library does on one thread, element by element, keeps no other thread waiting. Each
+//! has its own gradients too, so a large model's batch is one part.
 //!
 //! How a batch is cut depends on the batch alone, and gradients are summed in the order of the
 //! parts: the number of threads does not change a bit.
@@ -8,12 +9,17 @@ use std::ops::Range;
 
 use swerl_grpo::batch::{Target, TokenBatch};
 
+use crate::causal_lm::CausalLm;
+
 /// Most parts of a batch.
 #[cfg(feature = "flex")]
 const PARTS: usize = 4;
 /// Fewest tokens worth a part.
 #[cfg(feature = "flex")]
 const TOKENS: usize = 512;
+/// Parameters of the largest model whose gradients may exist once a part: 64 MiB each.
+#[cfg(feature = "flex")]
+const PARAMETERS: u64 = 1 << 24;
 
 /// Consecutive rows of a batch.
 #[derive(Debug)]
@@ -24,14 +30,14 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// One part, or several where tensors of `device` are computed on this machine's threads.
-    pub(crate) fn of(batch: &TokenBatch, device: &burn::tensor::Device) -> Vec<Self> {
+    /// One part, or several where a small `model` is computed on this machine's threads.
+    pub(crate) fn of(batch: &TokenBatch, model: &CausalLm) -> Vec<Self> {
         #[cfg(feature = "flex")]
-        if crate::fused::is_fused(device) {
+        if crate::fused::is_fused(&model.device()) && model.config().parameters() <= PARAMETERS {
             let lens: Vec<usize> = batch.rows.iter().map(|row| row.tokens.len()).collect();
             return Self::holding(batch, cuts(&lens));
         }
-        let _ = device;
+        let _ = model;
         Self::holding(batch, vec![0..batch.rows.len()])
     }
 

@@ -91,7 +91,8 @@ impl CausalLm {
         let trained = self.embed_tokens.weight.val().is_require_grad();
         #[cfg(feature = "flex")]
         if trained && crate::fused::is_fused(&self.device()) {
-            return Keep::within(self.kept_activations(), batch.tokens(), self.config());
+            let sizes = (batch.tokens(), batch.targets.len());
+            return Keep::within(self.kept_activations(), sizes, self.config());
         }
         let _ = (trained, batch);
         Keep::Inputs
@@ -101,7 +102,7 @@ impl CausalLm {
 impl Policy for CausalLm {
     fn score(&self, batch: &TokenBatch) -> Result<TokenScores, PolicyError> {
         self.check(batch)?;
-        let parts = Part::of(batch, &self.device());
+        let parts = Part::of(batch, self);
         let forwards = self.forward_parts(batch, &parts, Keep::Nothing)?;
         Ok(self.gather(batch, &parts, &forwards))
     }
@@ -121,13 +122,12 @@ impl Policy for CausalLm {
         upstream: &mut Upstream<'_>,
     ) -> Result<GradientsParams, PolicyError> {
         self.check(batch)?;
-        let device = self.device();
-        if !device.is_autodiff() {
+        if !self.device().is_autodiff() {
             return Err(PolicyError::Unsupported {
                 what: "gradients of a model outside an autodiff device",
             });
         }
-        let parts = Part::of(batch, &device);
+        let parts = Part::of(batch, self);
         let forwards = self.forward_parts(batch, &parts, self.keep(batch))?;
         let given = upstream(&self.gather(batch, &parts, &forwards))?;
         let expected = batch.targets.len();

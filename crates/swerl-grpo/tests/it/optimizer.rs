@@ -2,7 +2,7 @@
 
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
-use swerl_grpo::optimizer::{DecayOn, clip_global_norm, global_norm};
+use swerl_grpo::optimizer::{DecayOn, UpdateOn, clip_global_norm, global_norm};
 use swerl_grpo::{Decay, OptimizerRule, Schedule};
 
 use crate::support::{TinyPolicy, assert_close, noise};
@@ -119,6 +119,27 @@ fn two_steps_equal_the_twin_and_decay_spares_vectors() {
             let twin = adamw_twin(f64::from(before[weight]), slopes, 0.01, &rule, decay);
             assert!((f64::from(after[weight]) - twin).abs() < 2e-6, "{weight}");
         }
+    }
+}
+
+#[test]
+fn an_update_on_the_host_gives_the_same_bits() {
+    for (weight_decay, decay_on) in
+        [(0.0, DecayOn::All), (0.3, DecayOn::All), (0.3, DecayOn::Matrices)]
+    {
+        let rule = OptimizerRule { weight_decay, decay_on, ..OptimizerRule::default() };
+        let after = |update_on: UpdateOn| {
+            let mut policy = TinyPolicy::new(1);
+            let mut optimizer = OptimizerRule { update_on, ..rule }.build(&policy);
+            for seed in 0..5 {
+                let gradients = gradients(&policy, seed);
+                policy = optimizer.step(0.01, policy, gradients);
+            }
+            (policy.weights(), optimizer.into_bytes().unwrap().to_vec())
+        };
+        let (device, host) = (after(UpdateOn::Device), after(UpdateOn::Host));
+        assert!(device.0.iter().zip(&host.0).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(device.1 == host.1, "the state of one goes on with the other");
     }
 }
 

@@ -9,7 +9,7 @@ use super::exp::exp;
 const ROWS: usize = 16;
 
 /// For rows of `logits` `[N, V]`, divided by `temperature`: log-probability of `tokens[i]` and
-/// entropy in nats. `logits` is used as scratch.
+/// entropy in nats. `logits` are divided in place.
 pub(crate) fn score(logits: &mut [f32], tokens: &[u32], temperature: f32) -> (Vec<f32>, Vec<f32>) {
     let v = logits.len() / tokens.len();
     let arch = Arch::new();
@@ -36,8 +36,15 @@ pub(crate) fn score(logits: &mut [f32], tokens: &[u32], temperature: f32) -> (Ve
         .unzip()
 }
 
-/// Replaces `logits` by the gradient of `sum(a * log_prob + b * entropy)` with respect to them,
-/// before the division by `temperature`. `entropy` holds `(b, entropies)`.
+/// Divides logits by `temperature`, as [`score`] does.
+pub(crate) fn divide(logits: &mut [f32], temperature: f32) {
+    let inverse = temperature.recip();
+    logits.par_chunks_mut(1 << 16).for_each(|part| part.iter_mut().for_each(|z| *z *= inverse));
+}
+
+/// Replaces logits that are divided by `temperature` by the gradient of
+/// `sum(a * log_prob + b * entropy)` with respect to those before the division. `entropy` holds
+/// `(b, entropies)`.
 pub(crate) fn gradient(
     logits: &mut [f32],
     tokens: &[u32],
@@ -59,7 +66,7 @@ pub(crate) fn gradient(
             let v = rows.len() / tokens.len().saturating_sub(first).min(ROWS);
             for (i, row) in rows.chunks_exact_mut(v).enumerate() {
                 let n = first + i;
-                let (max, sum) = scale_and_sum(row, temperature);
+                let (max, sum) = scale_and_sum(row, 1.0);
                 let (a, inv_t) = (a[n], temperature.recip());
                 let (scale, log_z) = (sum.recip(), max + sum.ln());
                 if let Some((b, h)) = entropy {

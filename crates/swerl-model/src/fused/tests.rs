@@ -143,7 +143,12 @@ fn the_head_gives_log_softmax_entropy_and_their_gradients() {
     }
     let loss = (picked * a.clone().autodiff()).sum() + (entropy * b.clone().autodiff()).sum();
     let exact = z.grad(&loss.backward()).expect("a gradient");
-    let values = |z: &Tensor<2>| z.clone().into_data().iter::<f32>().collect::<Vec<f32>>();
+    let values = |z: &Tensor<2>| {
+        let mut values = z.clone().into_data().iter::<f32>().collect::<Vec<f32>>();
+        head::divide(&mut values, t);
+        values
+    };
+    assert_eq!(logits, values(&z0), "scoring leaves the divided logits");
     let mut logits = values(&z0);
     head::gradient(&mut logits, &tokens, t, &host(a.clone()), Some((&host(b), &ent)));
     let ours = Tensor::<2>::from_data(TensorData::new(logits, [n, v]), (&device, DType::F32));

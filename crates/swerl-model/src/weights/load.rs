@@ -45,7 +45,7 @@ impl Slot<'_> {
             Slot::Matrix(p) => set(p, values, device),
             Slot::Vector(p) => set(p, values, device),
             Slot::Projection(p) => {
-                let [input, output] = p.val().dims();
+                let [input, output] = p.lazy_shape().dims();
                 set(p, transpose(&values, output, input), device);
             }
         }
@@ -53,7 +53,8 @@ impl Slot<'_> {
 }
 
 fn set<const D: usize>(param: &mut Param<Tensor<D>>, values: Vec<f32>, device: &Device) {
-    let shape = param.val().dims();
+    // The random values that a new model would have are never drawn.
+    let shape = param.lazy_shape();
     let tensor = Tensor::<D>::from_data(TensorData::new(values, shape), (device, DType::F32));
     *param = Param::from_tensor(tensor);
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use swerl_data::SeedExample;
+use swerl_grpo::optimizer::UpdateOn;
 use swerl_grpo::{
     CheckpointRule, Decay, End, OptimizerRule, Resume, SamplerCheck, Schedule, Sequence, SftConfig,
     TrainConfig, sft, train,
@@ -19,6 +20,7 @@ use swerl_rollout::{
 };
 
 use super::config::{SftSection, Thought};
+use super::device::Backend;
 use super::live::Counting;
 use super::recipe::Run;
 use super::records::{self, LastRollouts, Recorder, RolloutEar, Totals};
@@ -122,10 +124,18 @@ impl Run<'_> {
             packed: false,
             micro_batch_tokens: self.config.grpo.micro_batch_tokens,
             seed: self.config.seed,
-            optimizer: OptimizerRule::default(),
+            optimizer: self.update_on(OptimizerRule::default()),
             schedule: Schedule { peak: sft.lr, warmup_steps, decay },
             checkpoint: Some(CheckpointRule { folder: self.path(folder), every: 50, keep: 1 }),
             identity: self.identity.clone(),
+        }
+    }
+
+    /// The rule, computed where it is fastest.
+    fn update_on(&self, rule: OptimizerRule) -> OptimizerRule {
+        match self.config.model.backend {
+            Backend::Flex => OptimizerRule { update_on: UpdateOn::Host, ..rule },
+            _ => rule,
         }
     }
 
@@ -222,7 +232,7 @@ impl Run<'_> {
             supervised_weight: grpo.sft_weight,
             epochs: grpo.epochs,
             minibatches: grpo.minibatches,
-            optimizer: grpo.optimizer.clone(),
+            optimizer: self.update_on(grpo.optimizer),
             schedule: self.grpo_schedule(),
             temperature: grpo.temperature as f32,
             micro_batch_tokens: grpo.micro_batch_tokens,
