@@ -13,9 +13,10 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Stops at `deadline` from now on.
-    pub(super) fn stop_at(&mut self, deadline: Option<Instant>) {
-        *self = Self { deadline, stopped: false };
+    /// A clock that stops at `deadline`, or earlier where this one does.
+    pub(super) fn until(&self, deadline: Option<Instant>) -> Self {
+        let earliest = self.deadline.into_iter().chain(deadline).min();
+        Self { deadline: earliest, stopped: false }
     }
 
     /// Whether work was cut short.

@@ -73,8 +73,9 @@ impl Matcher {
     /// What `work` does with this matcher, or `None` where that takes longer than `limit`.
     ///
     /// The matcher stops in the middle of a comparison; scoring stops between its parts as well. No
-    /// thread is left behind, and the matcher is as good as new afterwards. Where the limit was
-    /// passed, the value that `work` made is dropped.
+    /// thread is left behind, and the matcher is as good as new afterwards, also after a panic of `work`.
+    /// Where the limit was passed, the value that `work` made is dropped. Limits nest: the
+    /// earliest one holds.
     ///
     /// ```
     /// use std::time::Duration;
@@ -83,13 +84,11 @@ impl Matcher {
     /// assert_eq!(ratio, Some(0.25));
     /// ```
     pub fn within<T>(&mut self, limit: Duration, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let deadline = Instant::now().checked_add(limit);
-        self.rounds.clock.stop_at(deadline);
-        let value = work(self);
-        let late = self.rounds.clock.stopped()
-            || deadline.is_some_and(|deadline| Instant::now() > deadline);
-        self.rounds.clock.stop_at(None);
-        (!late).then_some(value)
+        let outer = self.rounds.clock.clone();
+        self.rounds.clock = outer.until(Instant::now().checked_add(limit));
+        let limited = Limited { matcher: self, outer };
+        let value = work(limited.matcher);
+        (!limited.matcher.late()).then_some(value)
     }
 
     /// Whether the time limit of [`Matcher::within`] has passed.
@@ -150,6 +149,18 @@ impl Matcher {
             adjacent
         });
         &self.blocks
+    }
+}
+
+/// A matcher with a time limit of its own; dropping it brings the limit before back.
+struct Limited<'m> {
+    matcher: &'m mut Matcher,
+    outer: Clock,
+}
+
+impl Drop for Limited<'_> {
+    fn drop(&mut self) {
+        self.matcher.rounds.clock = std::mem::take(&mut self.outer);
     }
 }
 

@@ -232,3 +232,35 @@ fn long_random_texts_are_matched_quickly() {
         assert!((0.0..0.9).contains(&value), "{value}");
     }
 }
+
+/// A limit inside another one: the nearer one holds, and the outer one goes on behind it.
+#[test]
+fn time_limits_nest_and_outlive_a_panic() {
+    let (a, b) = (random_text(1, 1_500_000, 60), random_text(2, 1_500_000, 60));
+    let (short, ample) = (Duration::from_millis(20), Duration::from_secs(3600));
+    let mut matcher = Matcher::new();
+    let since = Instant::now();
+    let start = running_time(since);
+    let inside = matcher.within(short, |matcher| matcher.within(ample, |m| m.ratio(&a, &b)));
+    assert_eq!(inside, None);
+    let behind = matcher.within(short, |matcher| {
+        assert_eq!(matcher.within(ample, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+        matcher.ratio(&a, &b)
+    });
+    assert_eq!(behind, None);
+    let outer = matcher.within(ample, |matcher| {
+        assert_eq!(matcher.within(short, |matcher| matcher.ratio(&a, &b)), None);
+        matcher.ratio("tide", "diet")
+    });
+    assert_eq!(outer, Some(0.25));
+    let took = running_time(since) - start;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(matcher.within(Duration::ZERO, |matcher| matcher.ratio("tide", "diet")), None);
+    assert_eq!(matcher.within(Duration::MAX, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        matcher.within(Duration::ZERO, |_| panic!("the caller's own"))
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(matcher.ratio("tide", "diet"), 0.25);
+}
