@@ -1,22 +1,29 @@
-//! When to stop, for a time limit that holds inside a round and not only between two.
+//! When to stop: a limit in time or a flag, which hold inside a round and not only between two.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Symbols of work between two looks at the clock: some hundred microseconds.
 const STRIDE: usize = 1 << 14;
 
-/// A point in time, and whether work was cut short by it.
+/// When to stop, and whether work was cut short.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     deadline: Option<Instant>,
+    /// Any of them that is true stops the work.
+    flags: Vec<Arc<AtomicBool>>,
     stopped: bool,
 }
 
 impl Clock {
-    /// A clock that stops at `deadline`, or earlier where this one does.
-    pub(super) fn until(&self, deadline: Option<Instant>) -> Self {
-        let earliest = self.deadline.into_iter().chain(deadline).min();
-        Self { deadline: earliest, stopped: false }
+    /// A clock that stops at `deadline` too, and where `flag` is true.
+    pub(super) fn until(&self, deadline: Option<Instant>, flag: Option<&Arc<AtomicBool>>) -> Self {
+        Self {
+            deadline: self.deadline.into_iter().chain(deadline).min(),
+            flags: self.flags.iter().chain(flag).cloned().collect(),
+            stopped: false,
+        }
     }
 
     /// Whether work was cut short.
@@ -26,9 +33,9 @@ impl Clock {
 
     /// Whether to stop now.
     pub(super) fn late(&mut self) -> bool {
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            self.stopped = true;
-        }
+        self.stopped = self.stopped
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.flags.iter().any(|flag| flag.load(Ordering::Relaxed));
         self.stopped
     }
 

@@ -20,6 +20,8 @@
 //! `autojunk` (for lines): symbols that are too frequent anchor no match, but a match is
 //! extended over them on both sides afterwards, within its region, as difflib does it.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::bits::{Bits, Word};
@@ -84,14 +86,41 @@ impl Matcher {
     /// assert_eq!(ratio, Some(0.25));
     /// ```
     pub fn within<T>(&mut self, limit: Duration, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let outer = self.rounds.clock.clone();
-        self.rounds.clock = outer.until(Instant::now().checked_add(limit));
+        let clock = self.rounds.clock.until(Instant::now().checked_add(limit), None);
+        self.limited(clock, work)
+    }
+
+    /// What `work` does with this matcher, or `None` where `cancel` is true before it is done.
+    ///
+    /// Stops as [`Matcher::within`] does, and nests with it: for a stop that another thread asks for,
+    /// because of a signal or of a client that went away.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use swerl_reward::similarity::Matcher;
+    /// let cancel = Arc::new(AtomicBool::new(false));
+    /// let mut matcher = Matcher::new();
+    /// assert_eq!(matcher.unless(&cancel, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+    /// cancel.store(true, Ordering::Relaxed);
+    /// assert_eq!(matcher.unless(&cancel, |matcher| matcher.ratio("tide", "diet")), None);
+    /// ```
+    pub fn unless<T>(
+        &mut self,
+        cancel: &Arc<AtomicBool>,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let clock = self.rounds.clock.until(None, Some(cancel));
+        self.limited(clock, work)
+    }
+
+    fn limited<T>(&mut self, clock: Clock, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let outer = std::mem::replace(&mut self.rounds.clock, clock);
         let limited = Limited { matcher: self, outer };
         let value = work(limited.matcher);
         (!limited.matcher.late()).then_some(value)
     }
 
-    /// Whether the time limit of [`Matcher::within`] has passed.
+    /// Whether to stop, by [`Matcher::within`] or [`Matcher::unless`].
     pub(crate) fn late(&mut self) -> bool {
         self.rounds.clock.late()
     }
@@ -152,7 +181,7 @@ impl Matcher {
     }
 }
 
-/// A matcher with a time limit of its own; dropping it brings the limit before back.
+/// A matcher with a limit of its own; dropping it brings the one before back.
 struct Limited<'m> {
     matcher: &'m mut Matcher,
     outer: Clock,

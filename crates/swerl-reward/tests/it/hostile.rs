@@ -1,6 +1,8 @@
 //! Hostile texts: linear time, bounded memory, no panic. Times are checked with a wide margin
 //! (the honest figures are milliseconds), so that only a wrong order of growth fails.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use swerl_reward::format::edit_blocks;
@@ -263,4 +265,23 @@ fn time_limits_nest_and_outlive_a_panic() {
     }));
     assert!(panicked.is_err());
     assert_eq!(matcher.ratio("tide", "diet"), 0.25);
+}
+
+#[test]
+fn another_thread_stops_the_work() {
+    let (a, b) = (random_text(1, 1_500_000, 60), random_text(2, 1_500_000, 60));
+    let cancel = Arc::new(AtomicBool::new(false));
+    let since = Instant::now();
+    let value = std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            let start = running_time(since);
+            let value = Matcher::new().unless(&cancel, |matcher| matcher.ratio(&a, &b));
+            (value, running_time(since) - start)
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        cancel.store(true, Ordering::Relaxed);
+        work.join().unwrap()
+    });
+    assert_eq!(value.0, None);
+    assert!(value.1 < Duration::from_secs(1), "{:?}", value.1);
 }
