@@ -25,6 +25,10 @@ pub struct Limits {
     pub growth_bytes: usize,
     /// Most bytes of working text searched, over all edits. Default 256 MiB.
     pub searched_bytes: usize,
+    /// Most symbols (lines, then characters) that the rounds of all comparisons of a prediction look at, a symbol
+    /// anew in every round. Honest texts have a few rounds; one made for it has the square root
+    /// of its length. Default 2^29, some tens of seconds at worst.
+    pub compared_symbols: usize,
 }
 
 impl Default for Limits {
@@ -34,6 +38,7 @@ impl Default for Limits {
             edits: 4096,
             growth_bytes: 4 << 20,
             searched_bytes: 256 << 20,
+            compared_symbols: 1 << 29,
         }
     }
 }
@@ -45,6 +50,7 @@ impl Limits {
         edits: usize::MAX,
         growth_bytes: usize::MAX,
         searched_bytes: usize::MAX,
+        compared_symbols: usize::MAX,
     };
 }
 
@@ -61,6 +67,8 @@ pub enum Limit {
     GrowthBytes,
     /// [`Limits::searched_bytes`].
     SearchedBytes,
+    /// [`Limits::compared_symbols`].
+    ComparedSymbols,
 }
 
 impl std::fmt::Display for Limit {
@@ -70,6 +78,7 @@ impl std::fmt::Display for Limit {
             Self::Edits => "edits",
             Self::GrowthBytes => "growth_bytes",
             Self::SearchedBytes => "searched_bytes",
+            Self::ComparedSymbols => "compared_symbols",
         })
     }
 }

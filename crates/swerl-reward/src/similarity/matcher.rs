@@ -113,6 +113,20 @@ impl Matcher {
         self.limited(clock, work)
     }
 
+    /// What `work` does with this matcher, or `None` where its rounds look at more than so many symbols.
+    /// A symbol counts anew in every round whose region it is in.
+    pub(crate) fn bounded<T>(
+        &mut self,
+        symbols: usize,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let clock = self.rounds.clock.for_symbols(symbols);
+        let outer = std::mem::replace(&mut self.rounds.clock, clock);
+        let limited = Limited { matcher: self, outer };
+        let value = work(limited.matcher);
+        (!limited.matcher.rounds.clock.exhausted()).then_some(value)
+    }
+
     fn limited<T>(&mut self, clock: Clock, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let outer = std::mem::replace(&mut self.rounds.clock, clock);
         let limited = Limited { matcher: self, outer };
@@ -204,10 +218,10 @@ impl Rounds {
         let Self { regions, popular, short, medium, grams, runs, walk, clock, .. } = self;
         let mut task = Task { a, b, popular, blocks, regions, clock };
         while let Some(region) = task.regions.pop() {
-            if task.clock.late() {
+            let (left, right) = region.sides();
+            if task.clock.late_for(left + right) {
                 return;
             }
-            let (left, right) = region.sides();
             if region.short() {
                 bits_round(short, &mut task, region);
                 continue;

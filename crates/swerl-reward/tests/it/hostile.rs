@@ -285,3 +285,38 @@ fn another_thread_stops_the_work() {
     assert_eq!(value.0, None);
     assert!(value.1 < Duration::from_secs(1), "{:?}", value.1);
 }
+
+/// Runs of every length, each equal to parts of all others: the text with the most rounds.
+#[test]
+fn rounds_without_end_are_a_limit() {
+    let ladder = |end: char| (1..160).map(|n| "a".repeat(n) + &end.to_string()).collect::<String>();
+    let (old, new, predicted) = (files(&[("p", "")]), ladder('\t'), ladder(' '));
+    let oracle = files(&[("p", &new)]);
+    let target = Target::new(&old, &oracle);
+    let output = format!(
+        "<think>t</think><solution>\n```\n### p\n<<<<<<< SEARCH\n\n=======\n{predicted}\n>>>>>>> REPLACE\n```\n</solution>"
+    );
+    let diff = |line: &str| [format!("--- a/p\n+++ b/p\n@@ -0,0 +1 @@\n+{line}\n")];
+    let scores = |scorer: Scorer| {
+        let mut matcher = Matcher::new();
+        [
+            scorer.score(&mut matcher, &target, &output),
+            scorer.score_contents(&mut matcher, &old, &files(&[("p", &predicted)]), &oracle),
+            scorer.score_unidiff(&mut matcher, &diff(&predicted), &diff(&new)),
+        ]
+    };
+    let mut limits = Limits::default();
+    // The texts are 26 thousand characters long, and 158 rounds look at most of them.
+    for (most, passes) in [(50_000, true), (200_000, true), (5_000_000, false)] {
+        limits.compared_symbols = most;
+        let scores = scores(Scorer::new().with_limits(limits));
+        for (score, reward) in scores.iter().zip([-1.0, 0.0, 0.0]) {
+            assert_eq!(score.is_valid(), !passes, "{most}: {score}");
+            if passes {
+                let outcome = Outcome::LimitPassed { limit: Limit::ComparedSymbols };
+                assert_eq!((score.reward, &score.outcome), (reward, &outcome));
+            }
+        }
+    }
+    assert_eq!(scores(Scorer::new()), scores(Scorer::new().with_limits(Limits::UNLIMITED)));
+}
