@@ -8,7 +8,8 @@
 /// the other entries, which know no penalty; nothing is cut silently.
 ///
 /// Only what a model wrote is bounded: the context and the oracle are the caller's, and a
-/// prediction equal to the oracle's passes no limit but the first.
+/// prediction equal to the oracle's passes no limit but the first, or the last where its own patch takes
+/// that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -25,9 +26,9 @@ pub struct Limits {
     pub growth_bytes: usize,
     /// Most bytes of working text searched, over all edits. Default 256 MiB.
     pub searched_bytes: usize,
-    /// Most symbols (lines, then characters) that the rounds of all comparisons of a prediction look at, a symbol
-    /// anew in every round. Honest texts have a few rounds; one made for it has the square root
-    /// of its length. Default 2^29, some tens of seconds at worst.
+    /// Most symbols (lines, then characters) that the rounds of all comparisons of a prediction look at, a
+    /// symbol anew in every round. Two unrelated texts take fewer than ten passes over both, texts
+    /// made for it about the square root of their length. Default 2^28, some ten seconds.
     pub compared_symbols: usize,
 }
 
@@ -38,7 +39,7 @@ impl Default for Limits {
             edits: 4096,
             growth_bytes: 4 << 20,
             searched_bytes: 256 << 20,
-            compared_symbols: 1 << 29,
+            compared_symbols: 1 << 28,
         }
     }
 }
