@@ -119,6 +119,25 @@ def test_ctrl_c_stops_the_work(work):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals there")
+def test_an_alarm_is_a_time_limit():
+    class Late(Exception):
+        pass
+
+    def late(*_):
+        raise Late
+
+    batch = heavy(1, 3_000_000)
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(Late):
+            score_batch(*batch)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
 def test_a_signal_whose_handler_returns_stops_nothing():
     batch = heavy(8, 20_000)
     expected = score_batch(*batch)
