@@ -37,6 +37,11 @@ pub(crate) fn files(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Files> {
     Ok(files)
 }
 
+/// Bytes of all texts.
+pub(crate) fn bytes(files: &Files) -> usize {
+    files.values().map(String::len).sum()
+}
+
 /// Reads a list or tuple of strings.
 pub(crate) fn texts(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
     items(value, what)?

@@ -1,21 +1,26 @@
 //! `swerl_reward._native`: swerl-reward for Python.
 //!
-//! Arguments are copied out of Python, then the interpreter is released and nothing of Python is touched
-//! until the scores are there. Scores go back as plain tuples, see `_native.pyi`; the package makes
+//! Arguments are copied out of Python, then the interpreter is released and no object of Python is touched
+//! until the scores are there; only signals are asked for. Scores go back as plain tuples, see `_native.pyi`; the package makes
 //! its classes of them. Whatever a model wrote gets a score; only wrong arguments raise.
 
 mod files;
 mod pool;
+mod signals;
 mod text;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use swerl_reward::{Job, NearMiss, Score, Scorer, Target};
+use swerl_reward::similarity::Matcher;
+use swerl_reward::{NearMiss, Score, Scorer, Target, unified_patch_with};
 
-use crate::files::{Files, bounded, files, items, output, texts};
+use crate::files::{Files, bounded, bytes, files, items, output, texts};
+use crate::signals::heeding;
 
 /// (line, similarity, text, diff)
 type NearMissTuple = (usize, f64, String, String);
@@ -55,7 +60,11 @@ fn score(
     let context = files(context, "context")?;
     let oracle = files(oracle, "oracle")?;
     let output = files::output(output, "output")?;
-    Ok(py.detach(|| tuple(swerl_reward::score_search_replace(&context, &oracle, &output))))
+    heeding(py, bytes(&context) + bytes(&oracle) + output.len(), |cancel| {
+        Matcher::new().unless(cancel, |matcher| {
+            tuple(Scorer::new().score(matcher, &Target::new(&context, &oracle), &output))
+        })
+    })
 }
 
 #[pyfunction]
@@ -102,15 +111,29 @@ fn score_batch(
         samples.push((pair, output(text, &format!("outputs[{index}]"))?));
     }
     let pool = pool::pool(py)?;
-    Ok(py.detach(|| pool.install(|| score_samples(&pairs, &samples))))
+    let size = pairs.iter().map(|(context, oracle)| bytes(context) + bytes(oracle)).sum::<usize>()
+        + samples.iter().map(|(_, output)| output.len()).sum::<usize>();
+    heeding(py, size, |cancel| pool.install(|| score_samples(cancel, &pairs, &samples)))
 }
 
-fn score_samples(pairs: &[(Files, Files)], samples: &[(usize, String)]) -> Vec<ScoreTuple> {
-    let targets: Vec<Target<'_>> =
-        pairs.par_iter().map(|(context, oracle)| Target::new(context, oracle)).collect();
-    let jobs: Vec<Job<'_>> =
-        samples.iter().map(|(pair, output)| Job { target: &targets[*pair], output }).collect();
-    Scorer::new().score_batch(&jobs).into_iter().map(tuple).collect()
+fn score_samples(
+    cancel: &Arc<AtomicBool>,
+    pairs: &[(Files, Files)],
+    samples: &[(usize, String)],
+) -> Option<Vec<ScoreTuple>> {
+    let targets: Vec<Target<'_>> = pairs
+        .par_iter()
+        .map(|(context, oracle)| {
+            (!cancel.load(Ordering::Relaxed)).then(|| Target::new(context, oracle))
+        })
+        .collect::<Option<_>>()?;
+    samples
+        .par_iter()
+        .map_init(Matcher::new, |matcher, (pair, output)| {
+            let score = |matcher: &mut _| Scorer::new().score(matcher, &targets[*pair], output);
+            matcher.unless(cancel, score).map(tuple)
+        })
+        .collect()
 }
 
 #[pyfunction]
@@ -124,7 +147,11 @@ fn score_contents(
     let context = files(context, "context")?;
     let predicted = files(predicted, "predicted")?;
     let oracle = files(oracle, "oracle")?;
-    Ok(py.detach(|| tuple(swerl_reward::score_contents(&context, &predicted, &oracle))))
+    heeding(py, bytes(&context) + bytes(&predicted) + bytes(&oracle), |cancel| {
+        Matcher::new().unless(cancel, |matcher| {
+            tuple(Scorer::new().score_contents(matcher, &context, &predicted, &oracle))
+        })
+    })
 }
 
 #[pyfunction]
@@ -136,7 +163,12 @@ fn score_unidiff(
 ) -> PyResult<ScoreTuple> {
     let predicted = texts(predicted, "predicted")?;
     let oracle = texts(oracle, "oracle")?;
-    Ok(py.detach(|| tuple(swerl_reward::score_unidiff(&predicted, &oracle))))
+    let size = predicted.iter().chain(&oracle).map(String::len).sum();
+    heeding(py, size, |cancel| {
+        Matcher::new().unless(cancel, |matcher| {
+            tuple(Scorer::new().score_unidiff(matcher, &predicted, &oracle))
+        })
+    })
 }
 
 /// difflib.SequenceMatcher(None, a, b, autojunk=False).ratio(), in [0, 1].
@@ -146,7 +178,9 @@ fn score_unidiff(
 #[pyo3(signature = (a, b, /))]
 fn ratio(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<f64> {
     let (a, b) = (bounded(a, "a")?, bounded(b, "b")?);
-    Ok(py.detach(|| swerl_reward::similarity::ratio(&a, &b)))
+    heeding(py, a.len() + b.len(), |cancel| {
+        Matcher::new().unless(cancel, |matcher| matcher.ratio(&a, &b))
+    })
 }
 
 /// The patch from old to new that the reward compares; "" if no line differs.
@@ -161,7 +195,9 @@ fn unified_patch(
     new: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
     let (old, new) = (bounded(old, "old")?, bounded(new, "new")?);
-    Ok(py.detach(|| swerl_reward::unified_patch(&old, &new)))
+    heeding(py, old.len() + new.len(), |cancel| {
+        Matcher::new().unless(cancel, |matcher| unified_patch_with(matcher, &old, &new))
+    })
 }
 
 /// The module.

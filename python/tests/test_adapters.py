@@ -83,6 +83,10 @@ def test_trl_other_columns_and_a_prefix():
         (["x"], {"context": [3], "oracle": [ORACLE]}, TypeError, r"context\[0\] must hold files, not int"),
         (["x"], {"context": ["{"], "oracle": [ORACLE]}, ValueError, r"context\[0\] is no JSON text"),
         (["x"], {"context": ["[]"], "oracle": [ORACLE]}, TypeError, r"context\[0\] must hold files, not list"),
+        # The row's own number and column, also behind rows of other tasks.
+        (["x", "x"], {"context": [None, {"a.py": 1}], "oracle": [ORACLE] * 2}, TypeError, r"context\[1\] .*'a.py' .* with int"),
+        (["x", "x"], {"context": [None, CONTEXT], "oracle": [None, '{"a.py": NaN}']}, TypeError, r"oracle\[1\] .* with float"),
+        (["x"], {"context": [{3: "x"}], "oracle": [ORACLE]}, TypeError, r"context\[0\] .* 3 of type int"),
         ([7], {"context": [CONTEXT], "oracle": [ORACLE]}, TypeError, r"completions\[0\] must be a str or a list"),
         ([["x"]], {"context": [CONTEXT], "oracle": [ORACLE]}, TypeError, "a chat message must be a dict"),
         ([[message(3)]], {"context": [CONTEXT], "oracle": [ORACLE]}, TypeError, "content of a chat message"),
@@ -117,6 +121,34 @@ def test_verl_calls(truth):
         data_source="swe", solution_str=PERFECT, ground_truth=truth, extra_info={}
     )
     assert detailed == {"score": 1.0, "valid": 1.0, "exact": 1.0, "outcome": "scored"}
+
+
+def test_trl_columns_are_read_by_position():
+    class Series:
+        """As pandas' behind a filter: ``[0]`` is an index, not a place."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def __len__(self):
+            return len(self.values)
+
+        def __iter__(self):
+            return iter(self.values)
+
+        def __getitem__(self, index):
+            raise KeyError(index)
+
+    assert trl.reward_func(["p"], [PERFECT], context=Series([CONTEXT]), oracle=Series([ORACLE])) == [1.0]
+
+
+def test_a_prefix_of_a_configuration():
+    assert trl.make_reward_func(prefix=None)(["p"], [PERFECT], context=[CONTEXT], oracle=[ORACLE]) == [1.0]
+    assert verl.compute_score("swe", PERFECT, TRUTHS[0], prefix=None) == 1.0
+    assert verl.compute_score_batch(["swe"], [PERFECT], TRUTHS[:1], prefix=None) == [1.0]
+    for wrong in (lambda: trl.make_reward_func(prefix=1), lambda: verl.compute_score("swe", PERFECT, TRUTHS[0], prefix=1)):
+        with pytest.raises(TypeError, match="prefix must be a str, not int"):
+            wrong()
 
 
 def test_trl_column_of_no_length():

@@ -1,14 +1,16 @@
 """The interpreter is released while scores are made; threads and forks are safe."""
 
 import multiprocessing
+import os
 import random
+import signal
 import sys
 import threading
 import time
 
 import pytest
 
-from swerl_reward import ratio, score_batch
+from swerl_reward import ratio, score_batch, score_contents
 
 ALPHABET = "abcdefgh \n"
 
@@ -87,3 +89,67 @@ def test_a_batch_after_a_fork():
     with multiprocessing.get_context("fork").Pool(2) as pool:
         results = [pool.apply_async(score_batch, batch) for _ in range(4)]
         assert [result.get(timeout=120) for result in results] == [expected] * 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda batch: score_batch(*[list(part) * 20 for part in batch]),
+        lambda batch: [ratio(batch[2][0] * 30, batch[2][1] * 30)],
+        lambda batch: [score_contents({}, {"a": batch[2][0] * 30}, {"a": batch[2][1] * 30})],
+    ],
+    ids=["score_batch", "ratio", "score_contents"],
+)
+def test_ctrl_c_stops_the_work(work):
+    batch = heavy(8, 100_000)
+    sent = []
+
+    def interrupt():
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        work(batch)
+    # Processor time of all threads, so that a busy machine fails nothing; the whole takes ten times as long.
+    assert time.process_time() - sent[0] < 1.5
+    assert ratio("tide", "diet") == 0.25 and score_batch([{}], [{}], [""])[0].outcome == "tags"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
+def test_an_alarm_is_a_time_limit():
+    class Late(Exception):
+        pass
+
+    def late(*_):
+        raise Late
+
+    batch = heavy(1, 3_000_000)
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(Late):
+            score_batch(*batch)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
+def test_a_signal_whose_handler_returns_stops_nothing():
+    batch = heavy(8, 20_000)
+    expected = score_batch(*batch)
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(1))
+    timers = [threading.Timer(0.05 * n, os.kill, (os.getpid(), signal.SIGUSR1)) for n in range(3)]
+    try:
+        for timer in timers:
+            timer.start()
+        while not seen:
+            assert score_batch(*batch) == expected
+    finally:
+        for timer in timers:
+            timer.join()
+        signal.signal(signal.SIGUSR1, before)

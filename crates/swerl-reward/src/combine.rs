@@ -7,6 +7,9 @@
 ///
 /// Weights are dimensionless and need not sum to 1. No parts give 0.
 ///
+/// # Panics
+/// If a weight or a reward is NaN or infinite: it would go on into every advantage of its group.
+///
 /// ```
 /// use swerl_reward::combine::weighted_sum;
 /// assert_eq!(weighted_sum(&[(1.0, Some(0.5)), (0.5, Some(-1.0))]), Some(0.0));
@@ -14,13 +17,22 @@
 /// ```
 #[must_use]
 pub fn weighted_sum(parts: &[(f64, Option<f64>)]) -> Option<f64> {
-    parts.iter().map(|&(weight, reward)| reward.map(|reward| weight * reward)).sum()
+    let mut sum = Some(0.0);
+    for &(weight, reward) in parts {
+        assert!(weight.is_finite(), "a weight is {weight}");
+        assert!(reward.is_none_or(f64::is_finite), "a reward is {reward:?}");
+        sum = sum.zip(reward).map(|(sum, reward)| sum + weight * reward);
+    }
+    sum
 }
 
 /// The second reward where the first is at least `threshold`, else the first.
 ///
 /// `inner` is called only where the gate opens, so a costly judge (tests in a sandbox) runs only for
 /// outputs that are worth it. `None` if the gate or the reward behind it could not be judged.
+///
+/// # Panics
+/// If `outer` or `threshold` is NaN.
 ///
 /// ```
 /// use swerl_reward::combine::gate;
@@ -33,6 +45,8 @@ pub fn gate(
     threshold: f64,
     inner: impl FnOnce() -> Option<f64>,
 ) -> Option<f64> {
+    assert!(!threshold.is_nan(), "the threshold is NaN");
+    assert!(!outer.is_some_and(f64::is_nan), "the reward at the gate is NaN");
     match outer {
         Some(reward) if reward >= threshold => inner(),
         other => other,

@@ -23,6 +23,8 @@ const PLACES: usize = 64;
 const CHARACTERS: usize = 4000;
 /// Most characters of a line that the second sieve compares, whose cost is their square.
 const LINE_CHARACTERS: usize = 800;
+/// Most bytes of the place's text that are given.
+const TEXT: usize = 1 << 16;
 /// How many candidate places are compared as whole texts.
 const CANDIDATES: usize = 3;
 /// How many lines the first sieve keeps when no line is equal.
@@ -38,7 +40,8 @@ pub struct NearMiss {
     pub line: usize,
     /// Similarity of the search text and the place's lines, in `[0, 1]`.
     pub similarity: f64,
-    /// The lines of the place joined by LF, as many as the search text has.
+    /// The lines of the place joined by LF, as many as the search text has but no more than 100 lines
+    /// and 64 KiB.
     pub text: String,
     /// Line by line: "-" searched, "+" found, " " both. In lines that differ, leading and trailing
     /// white space and control characters are drawn: a space as `·`, a tab as `→`, CR as `␍`, a no-break
@@ -81,8 +84,9 @@ pub fn nearest_lines(text: &str, search: &str) -> Option<NearMiss> {
         }
     }
     let (similarity, start) = best?;
-    let text = window(&lines, start, wanted.len());
+    let mut text = window(&lines, start, wanted.len());
     let diff = draw(clip(&wanted_text), clip(&text));
+    text.truncate(text.floor_char_boundary(TEXT));
     Some(NearMiss { line: start + 1, similarity, text, diff })
 }
 

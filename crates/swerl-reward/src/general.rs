@@ -42,9 +42,12 @@ impl Scorer {
         if let Some(limit) = passed(&self.limits, context, predicted, oracle) {
             return Score::limited(limit);
         }
-        let predicted = normalized_patches_with(matcher, context, predicted);
         let oracle = normalized_patches_with(matcher, context, oracle);
-        Score::of_patches(matcher, &predicted, &oracle)
+        let scored = matcher.bounded(self.limits.compared_symbols, |matcher| {
+            let predicted = normalized_patches_with(matcher, context, predicted);
+            Score::of_patches(matcher, &predicted, &oracle)
+        });
+        scored.unwrap_or_else(|| Score::limited(Limit::ComparedSymbols))
     }
 }
 

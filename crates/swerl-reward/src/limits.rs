@@ -8,7 +8,8 @@
 /// the other entries, which know no penalty; nothing is cut silently.
 ///
 /// Only what a model wrote is bounded: the context and the oracle are the caller's, and a
-/// prediction equal to the oracle's passes no limit but the first.
+/// prediction equal to the oracle's passes no limit but the first, or the last where its own patch takes
+/// that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -25,6 +26,10 @@ pub struct Limits {
     pub growth_bytes: usize,
     /// Most bytes of working text searched, over all edits. Default 256 MiB.
     pub searched_bytes: usize,
+    /// Most symbols (lines, then characters) that the rounds of all comparisons of a prediction look at, a
+    /// symbol anew in every round. Two unrelated texts take fewer than ten passes over both, texts
+    /// made for it about the square root of their length. Default 2^28, some ten seconds.
+    pub compared_symbols: usize,
 }
 
 impl Default for Limits {
@@ -34,6 +39,7 @@ impl Default for Limits {
             edits: 4096,
             growth_bytes: 4 << 20,
             searched_bytes: 256 << 20,
+            compared_symbols: 1 << 28,
         }
     }
 }
@@ -45,6 +51,7 @@ impl Limits {
         edits: usize::MAX,
         growth_bytes: usize::MAX,
         searched_bytes: usize::MAX,
+        compared_symbols: usize::MAX,
     };
 }
 
@@ -61,6 +68,8 @@ pub enum Limit {
     GrowthBytes,
     /// [`Limits::searched_bytes`].
     SearchedBytes,
+    /// [`Limits::compared_symbols`].
+    ComparedSymbols,
 }
 
 impl std::fmt::Display for Limit {
@@ -70,6 +79,7 @@ impl std::fmt::Display for Limit {
             Self::Edits => "edits",
             Self::GrowthBytes => "growth_bytes",
             Self::SearchedBytes => "searched_bytes",
+            Self::ComparedSymbols => "compared_symbols",
         })
     }
 }

@@ -132,8 +132,15 @@ impl Scorer {
                 return score;
             }
         };
-        let predicted = normalized_patches_with(matcher, target.context, &new);
-        Score { edits: edits.len(), ..Score::of_patches(matcher, &predicted, &target.patches) }
+        let scored = matcher.bounded(self.limits.compared_symbols, |matcher| {
+            let predicted = normalized_patches_with(matcher, target.context, &new);
+            Score::of_patches(matcher, &predicted, &target.patches)
+        });
+        let limit = Limit::ComparedSymbols;
+        scored.map_or_else(
+            || failed(Outcome::LimitPassed { limit }),
+            |score| Score { edits: edits.len(), ..score },
+        )
     }
 }
 

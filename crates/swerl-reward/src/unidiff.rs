@@ -60,7 +60,10 @@ impl Scorer {
         if grown {
             return Score::limited(Limit::GrowthBytes);
         }
-        Score::of_patches(matcher, &predicted, &oracle)
+        let scored = matcher.bounded(limits.compared_symbols, |matcher| {
+            Score::of_patches(matcher, &predicted, &oracle)
+        });
+        scored.unwrap_or_else(|| Score::limited(Limit::ComparedSymbols))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
+};
 use swerl::data::Progress;
 
 use crate::output::say;
@@ -17,21 +19,23 @@ pub(crate) struct Bar {
     current: Mutex<ProgressBar>,
     quiet: bool,
     style: &'static str,
+    /// A number of units, for people.
+    units: fn(u64) -> String,
 }
 
 impl Bar {
     /// A bar that counts things.
     pub(crate) fn counting(quiet: bool) -> Self {
-        Self::new(quiet, STYLE)
+        Self::new(quiet, STYLE, |count| HumanCount(count).to_string())
     }
 
     /// A bar that counts bytes.
     pub(crate) fn bytes(quiet: bool) -> Self {
-        Self::new(quiet, BYTES_STYLE)
+        Self::new(quiet, BYTES_STYLE, |bytes| HumanBytes(bytes).to_string())
     }
 
-    fn new(quiet: bool, style: &'static str) -> Self {
-        Self { current: Mutex::new(ProgressBar::hidden()), quiet, style }
+    fn new(quiet: bool, style: &'static str, units: fn(u64) -> String) -> Self {
+        Self { current: Mutex::new(ProgressBar::hidden()), quiet, style, units }
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut ProgressBar) -> T) -> T {
@@ -65,7 +69,8 @@ impl Progress for Bar {
             if !bar.is_hidden() {
                 let (what, took) = (bar.message(), HumanDuration(bar.elapsed()));
                 bar.finish_and_clear();
-                say(&format!("{what}: {} in {took}", bar.position()));
+                let done = (self.units)(bar.position());
+                say(&format!("{what}: {done} in {took}"));
             }
         });
     }

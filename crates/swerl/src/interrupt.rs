@@ -12,7 +12,10 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
+    thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
@@ -21,6 +24,20 @@ use crate::output::say;
 
 /// Exit code after an interrupt: 128 + SIGINT, as shells have it.
 pub(crate) const EXIT_CODE: u8 = 130;
+
+/// Says it, unless standard error is a pipe that nobody empties: then the process ends all the same.
+fn tell() {
+    let (told, done) = mpsc::channel();
+    thread::spawn(move || {
+        say("error: interrupted");
+        // The other side may have stopped waiting.
+        let _ = told.send(());
+    });
+    let _ = done.recv_timeout(PATIENCE);
+}
+
+/// How long the message may take.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Whether an interrupt came, and what it must tidy up.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +67,7 @@ impl Interrupt {
                 return;
             }
             handler.shared.asked.store(true, Ordering::SeqCst);
-            say("error: interrupted");
+            tell();
             let unfinished = handler.guard();
             if let Some(path) = unfinished.as_deref() {
                 // Nobody is left to be told of a failure.

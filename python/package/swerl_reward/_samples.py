@@ -18,7 +18,21 @@ def files(value: Any, what: str) -> Dict[str, str]:
     value = parsed(value, what)
     if not isinstance(value, Mapping):
         raise TypeError(f"{what} must hold files, not {type(value).__name__}: {_REMEDY}")
-    return {path: text for path, text in value.items() if text is not None}
+    found = {path: text for path, text in value.items() if text is not None}
+    for path, text in found.items():
+        if not isinstance(path, str) or not isinstance(text, str):
+            raise TypeError(
+                f"{what} must hold files, path and text of type str, "
+                f"not {path!r:.100} of type {type(path).__name__} with {type(text).__name__}: {_REMEDY}"
+            )
+    return found
+
+
+def prefixed(prefix: Any) -> str:
+    """A ``prefix`` as configurations have it: a string, or None for none."""
+    if prefix is not None and not isinstance(prefix, str):
+        raise TypeError(f"prefix must be a str, not {type(prefix).__name__}")
+    return prefix or ""
 
 
 def parsed(value: Any, what: str) -> Any:

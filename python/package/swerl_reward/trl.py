@@ -27,18 +27,17 @@ def reward_func(prompts: Any = None, completions: Any = None, **columns: Any) ->
 
 
 def make_reward_func(
-    *, context: str = "context", oracle: str = "oracle", prefix: str = ""
+    *, context: str = "context", oracle: str = "oracle", prefix: Optional[str] = ""
 ) -> Callable[..., Rewards]:
     """:func:`reward_func` with other names of the columns, or with a ``prefix``.
 
     ``prefix`` is put before each completion: the text that the chat template begins the answer with
     (``"<think>\\n"`` for many reasoning models), which TRL counts to the prompt.
     """
-    if not isinstance(prefix, str):
-        raise TypeError(f"prefix must be a str, not {type(prefix).__name__}")
+    before = _samples.prefixed(prefix)
 
     def swerl_reward(prompts: Any = None, completions: Any = None, **columns: Any) -> Rewards:
-        return _rewards(completions, columns, context, oracle, prefix)
+        return _rewards(completions, columns, context, oracle, before)
 
     return swerl_reward
 
@@ -68,7 +67,8 @@ def _rewards(
                 f"the column {name!r} has {len(columns[name])} entries for {len(completions)} "
                 "completions: give one an answer"
             )
-        chosen.append(columns[name])
+        # By position: a column of pandas answers `[0]` by its index.
+        chosen.append(list(columns[name]))
 
     places, contexts, oracles, outputs = [], [], [], []
     for index, completion in enumerate(completions):

@@ -10,7 +10,7 @@ JSON text (see the README). In verl's configuration::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import _samples
 from ._score import Score, score, score_batch
@@ -24,7 +24,7 @@ def compute_score(
     ground_truth: Any,
     extra_info: Any = None,
     *,
-    prefix: str = "",
+    prefix: Optional[str] = "",
     **_others: Any,
 ) -> float:
     """The reward of one answer; for the managers naive, dapo and prime.
@@ -41,7 +41,7 @@ def compute_score_detailed(
     ground_truth: Any,
     extra_info: Any = None,
     *,
-    prefix: str = "",
+    prefix: Optional[str] = "",
     **_others: Any,
 ) -> Dict[str, Any]:
     """:func:`compute_score` as a dict, for managers that take one (naive, dapo).
@@ -64,7 +64,7 @@ def compute_score_batch(
     ground_truths: Any,
     extra_infos: Any = None,
     *,
-    prefix: str = "",
+    prefix: Optional[str] = "",
     **_others: Any,
 ) -> List[float]:
     """The rewards of many answers, on all cores; for the manager batch."""
@@ -73,16 +73,17 @@ def compute_score_batch(
     ]
     contexts = [context for context, _ in pairs]
     oracles = [oracle for _, oracle in pairs]
+    before = _samples.prefixed(prefix)
     outputs = [
-        prefix + _samples.text(solution, f"solution_strs[{index}]")
+        before + _samples.text(solution, f"solution_strs[{index}]")
         for index, solution in enumerate(solution_strs)
     ]
     return [scored.reward for scored in score_batch(contexts, oracles, outputs)]
 
 
-def _scored(solution_str: Any, ground_truth: Any, prefix: str) -> Score:
+def _scored(solution_str: Any, ground_truth: Any, prefix: Optional[str]) -> Score:
     context, oracle = _pair(ground_truth, "ground_truth")
-    return score(context, oracle, prefix + _samples.text(solution_str, "solution_str"))
+    return score(context, oracle, _samples.prefixed(prefix) + _samples.text(solution_str, "solution_str"))
 
 
 def _pair(truth: Any, what: str) -> Tuple[Dict[str, str], Dict[str, str]]:

@@ -20,6 +20,8 @@
 //! `autojunk` (for lines): symbols that are too frequent anchor no match, but a match is
 //! extended over them on both sides afterwards, within its region, as difflib does it.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::bits::{Bits, Word};
@@ -73,8 +75,9 @@ impl Matcher {
     /// What `work` does with this matcher, or `None` where that takes longer than `limit`.
     ///
     /// The matcher stops in the middle of a comparison; scoring stops between its parts as well. No
-    /// thread is left behind, and the matcher is as good as new afterwards. Where the limit was
-    /// passed, the value that `work` made is dropped.
+    /// thread is left behind, and the matcher is as good as new afterwards, also after a panic of `work`.
+    /// Where the limit was passed, the value that `work` made is dropped. Limits nest: the
+    /// earliest one holds.
     ///
     /// ```
     /// use std::time::Duration;
@@ -83,16 +86,55 @@ impl Matcher {
     /// assert_eq!(ratio, Some(0.25));
     /// ```
     pub fn within<T>(&mut self, limit: Duration, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let deadline = Instant::now().checked_add(limit);
-        self.rounds.clock.stop_at(deadline);
-        let value = work(self);
-        let late = self.rounds.clock.stopped()
-            || deadline.is_some_and(|deadline| Instant::now() > deadline);
-        self.rounds.clock.stop_at(None);
-        (!late).then_some(value)
+        let clock = self.rounds.clock.until(Instant::now().checked_add(limit), None);
+        self.limited(clock, work)
     }
 
-    /// Whether the time limit of [`Matcher::within`] has passed.
+    /// What `work` does with this matcher, or `None` where `cancel` is true before it is done.
+    ///
+    /// Stops as [`Matcher::within`] does, and nests with it: for a stop that another thread asks for,
+    /// because of a signal or of a client that went away.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use swerl_reward::similarity::Matcher;
+    /// let cancel = Arc::new(AtomicBool::new(false));
+    /// let mut matcher = Matcher::new();
+    /// assert_eq!(matcher.unless(&cancel, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+    /// cancel.store(true, Ordering::Relaxed);
+    /// assert_eq!(matcher.unless(&cancel, |matcher| matcher.ratio("tide", "diet")), None);
+    /// ```
+    pub fn unless<T>(
+        &mut self,
+        cancel: &Arc<AtomicBool>,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let clock = self.rounds.clock.until(None, Some(cancel));
+        self.limited(clock, work)
+    }
+
+    /// What `work` does with this matcher, or `None` where its rounds look at more than so many symbols.
+    /// A symbol counts anew in every round whose region it is in.
+    pub(crate) fn bounded<T>(
+        &mut self,
+        symbols: usize,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let clock = self.rounds.clock.for_symbols(symbols);
+        let outer = std::mem::replace(&mut self.rounds.clock, clock);
+        let limited = Limited { matcher: self, outer };
+        let value = work(limited.matcher);
+        (!limited.matcher.rounds.clock.exhausted()).then_some(value)
+    }
+
+    fn limited<T>(&mut self, clock: Clock, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let outer = std::mem::replace(&mut self.rounds.clock, clock);
+        let limited = Limited { matcher: self, outer };
+        let value = work(limited.matcher);
+        (!limited.matcher.late()).then_some(value)
+    }
+
+    /// Whether to stop, by [`Matcher::within`] or [`Matcher::unless`].
     pub(crate) fn late(&mut self) -> bool {
         self.rounds.clock.late()
     }
@@ -153,6 +195,18 @@ impl Matcher {
     }
 }
 
+/// A matcher with a limit of its own; dropping it brings the one before back.
+struct Limited<'m> {
+    matcher: &'m mut Matcher,
+    outer: Clock,
+}
+
+impl Drop for Limited<'_> {
+    fn drop(&mut self) {
+        self.matcher.rounds.clock = std::mem::take(&mut self.outer);
+    }
+}
+
 impl Rounds {
     fn run(&mut self, a: &[u32], b: &[u32], symbols: usize, blocks: &mut Vec<Block>) {
         self.short.reset(symbols);
@@ -164,10 +218,10 @@ impl Rounds {
         let Self { regions, popular, short, medium, grams, runs, walk, clock, .. } = self;
         let mut task = Task { a, b, popular, blocks, regions, clock };
         while let Some(region) = task.regions.pop() {
-            if task.clock.late() {
+            let (left, right) = region.sides();
+            if task.clock.late_for(left + right) {
                 return;
             }
-            let (left, right) = region.sides();
             if region.short() {
                 bits_round(short, &mut task, region);
                 continue;

@@ -59,3 +59,12 @@ fn lines_of_any_length_and_invisible_characters() {
     let near = nearest_lines("x = a\u{200b}b\u{3000}c\n", "x = a b c").unwrap();
     assert_eq!(near.diff, "-x = a b c\n+x = a\\u{200b}b\\u{3000}c");
 }
+
+/// One minified line would else be copied into every score of a group.
+#[test]
+fn the_text_of_a_near_miss_is_bounded() {
+    let file = "é".repeat(5_000_000);
+    let near = nearest_lines(&file, &format!(" {}", &file[..4_000])).unwrap();
+    assert_eq!((near.line, near.text.len()), (1, 1 << 16));
+    assert!(near.diff.len() < 1 << 14, "{}", near.diff.len());
+}

@@ -1,6 +1,8 @@
 //! Hostile texts: linear time, bounded memory, no panic. Times are checked with a wide margin
 //! (the honest figures are milliseconds), so that only a wrong order of growth fails.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use swerl_reward::format::edit_blocks;
@@ -231,4 +233,90 @@ fn long_random_texts_are_matched_quickly() {
         let value = quick(&format!("random, alphabet {alphabet}"), || ratio(&a, &b));
         assert!((0.0..0.9).contains(&value), "{value}");
     }
+}
+
+/// A limit inside another one: the nearer one holds, and the outer one goes on behind it.
+#[test]
+fn time_limits_nest_and_outlive_a_panic() {
+    let (a, b) = (random_text(1, 1_500_000, 60), random_text(2, 1_500_000, 60));
+    let (short, ample) = (Duration::from_millis(20), Duration::from_secs(3600));
+    let mut matcher = Matcher::new();
+    let since = Instant::now();
+    let start = running_time(since);
+    let inside = matcher.within(short, |matcher| matcher.within(ample, |m| m.ratio(&a, &b)));
+    assert_eq!(inside, None);
+    let behind = matcher.within(short, |matcher| {
+        assert_eq!(matcher.within(ample, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+        matcher.ratio(&a, &b)
+    });
+    assert_eq!(behind, None);
+    let outer = matcher.within(ample, |matcher| {
+        assert_eq!(matcher.within(short, |matcher| matcher.ratio(&a, &b)), None);
+        matcher.ratio("tide", "diet")
+    });
+    assert_eq!(outer, Some(0.25));
+    let took = running_time(since) - start;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(matcher.within(Duration::ZERO, |matcher| matcher.ratio("tide", "diet")), None);
+    assert_eq!(matcher.within(Duration::MAX, |matcher| matcher.ratio("tide", "diet")), Some(0.25));
+
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        matcher.within(Duration::ZERO, |_| panic!("the caller's own"))
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(matcher.ratio("tide", "diet"), 0.25);
+}
+
+#[test]
+fn another_thread_stops_the_work() {
+    let (a, b) = (random_text(1, 1_500_000, 60), random_text(2, 1_500_000, 60));
+    let cancel = Arc::new(AtomicBool::new(false));
+    let since = Instant::now();
+    let value = std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            let start = running_time(since);
+            let value = Matcher::new().unless(&cancel, |matcher| matcher.ratio(&a, &b));
+            (value, running_time(since) - start)
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        cancel.store(true, Ordering::Relaxed);
+        work.join().unwrap()
+    });
+    assert_eq!(value.0, None);
+    assert!(value.1 < Duration::from_secs(1), "{:?}", value.1);
+}
+
+/// Runs of every length, each equal to parts of all others: the text with the most rounds.
+#[test]
+fn rounds_without_end_are_a_limit() {
+    let ladder = |end: char| (1..160).map(|n| "a".repeat(n) + &end.to_string()).collect::<String>();
+    let (old, new, predicted) = (files(&[("p", "")]), ladder('\t'), ladder(' '));
+    let oracle = files(&[("p", &new)]);
+    let target = Target::new(&old, &oracle);
+    let output = format!(
+        "<think>t</think><solution>\n```\n### p\n<<<<<<< SEARCH\n\n=======\n{predicted}\n>>>>>>> REPLACE\n```\n</solution>"
+    );
+    let diff = |line: &str| [format!("--- a/p\n+++ b/p\n@@ -0,0 +1 @@\n+{line}\n")];
+    let scores = |scorer: Scorer| {
+        let mut matcher = Matcher::new();
+        [
+            scorer.score(&mut matcher, &target, &output),
+            scorer.score_contents(&mut matcher, &old, &files(&[("p", &predicted)]), &oracle),
+            scorer.score_unidiff(&mut matcher, &diff(&predicted), &diff(&new)),
+        ]
+    };
+    let mut limits = Limits::default();
+    // The texts are 26 thousand characters long, and 158 rounds look at most of them.
+    for (most, passes) in [(50_000, true), (200_000, true), (5_000_000, false)] {
+        limits.compared_symbols = most;
+        let scores = scores(Scorer::new().with_limits(limits));
+        for (score, reward) in scores.iter().zip([-1.0, 0.0, 0.0]) {
+            assert_eq!(score.is_valid(), !passes, "{most}: {score}");
+            if passes {
+                let outcome = Outcome::LimitPassed { limit: Limit::ComparedSymbols };
+                assert_eq!((score.reward, &score.outcome), (reward, &outcome));
+            }
+        }
+    }
+    assert_eq!(scores(Scorer::new()), scores(Scorer::new().with_limits(Limits::UNLIMITED)));
 }

@@ -1,6 +1,7 @@
 //! Integration tests of swerl-reward, by topic.
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
+mod combine;
 mod differential;
 mod explained;
 mod format;

@@ -45,12 +45,13 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
     let piped = args.rows == Path::new("-");
     let name = if piped { "standard input".into() } else { args.rows.display().to_string() };
     let unreadable = || format!("cannot read {name}");
-    let (input, mut size): (Box<dyn Read>, u64) = if piped {
-        (Box::new(io::stdin()), 0)
+    // Whether more may come while a row waits for its answer: from a pipe, by whatever name.
+    let (input, mut size, waits): (Box<dyn Read>, u64, bool) = if piped {
+        (Box::new(io::stdin()), 0, true)
     } else {
         let file = File::open(&args.rows).with_context(unreadable)?;
-        let size = file.metadata().map_or(0, |metadata| metadata.len());
-        (Box::new(file), size)
+        let found = file.metadata().with_context(unreadable)?;
+        (Box::new(file), found.len(), !found.is_file())
     };
     let mut input = BufReader::new(input);
     let reader: Box<dyn Read> = if input.fill_buf().with_context(unreadable)?.starts_with(GZIP) {
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
 
     let mut output = Output::open(args.out.as_deref(), interrupt)?;
     let mut summary = Summary::default();
-    let mut lines = Lines::new(reader, piped);
+    let mut lines = Lines::new(reader, waits);
     loop {
         let chunk = lines.chunk().with_context(|| format!("cannot read {name}"))?;
         if chunk.is_empty() {
@@ -96,12 +97,12 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
         output.flush()?;
         bar.advance(chunk.iter().map(Line::size).sum());
     }
+    if summary.rows == 0 && summary.unreadable == 0 {
+        bail!("{name}: no rows");
+    }
     output.finish()?;
     if size > 0 {
         bar.finish();
-    }
-    if summary.rows == 0 && summary.unreadable == 0 {
-        bail!("{name}: no rows");
     }
     summary.print(args.json, args.out.is_some())?;
     if summary.unreadable > 0 {

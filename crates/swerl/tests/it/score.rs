@@ -222,6 +222,9 @@ fn ids_and_rows_of_other_types() {
     let nested = format!("{{\"output\": {}", "[".repeat(100_000));
     for (line, says) in [
         (with_id(json!([1])).to_string(), "`id` must be a string or a number"),
+        // A double would make these two ids one.
+        (with_id(json!(7)).to_string().replace('7', "123456789012345678901234567890"), "strings"),
+        (with_id(json!(7)).to_string().replace('7', "-9223372036854775809"), "strings) at column"),
         (json!(["a", null]).to_string(), "a row is one JSON object on a line, in UTF-8"),
         (nested, "expected a string"),
     ] {
@@ -309,4 +312,65 @@ fn gzip_is_read_as_what_it_holds() {
     let ran = swerl(dir.path(), &["score", "cut.gz"]);
     assert_eq!((ran.code, ran.stderr.lines().count()), (Some(1), 1), "{ran:?}");
     assert!(ran.stderr.contains("cannot read cut.gz"), "{}", ran.stderr);
+}
+
+#[test]
+fn no_rows_replace_nothing() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("empty.jsonl"), "\n").unwrap();
+    fs::write(dir.path().join("scores.jsonl"), "those of before\n").unwrap();
+    let args = ["score", "empty.jsonl", "--out", "scores.jsonl"];
+    fails(&swerl(dir.path(), &args), 1, &["empty.jsonl: no rows"]);
+    assert_eq!(fs::read_to_string(dir.path().join("scores.jsonl")).unwrap(), "those of before\n");
+    assert_eq!(names(dir.path()), ["empty.jsonl", "scores.jsonl"]);
+}
+
+/// Whoever waits for an answer before it writes on gets it, whatever the pipe is called.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_answered_line_by_line() {
+    use std::io::{BufRead, BufReader, Write};
+
+    let dir = tempdir().unwrap();
+    for name in ["-", "/dev/stdin"] {
+        let mut child = command(dir.path(), &["score", name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut rows = child.stdin.take().unwrap();
+        let mut scores = BufReader::new(child.stdout.take().unwrap()).lines();
+        for _ in 0..3 {
+            writeln!(rows, "{}", row("nothing")).unwrap();
+            assert!(scores.next().unwrap().unwrap().contains("tags"), "{name}");
+        }
+        drop(rows);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
+    }
+}
+
+/// Ctrl-C ends the command also while nobody reads its errors.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_needs_no_reader() {
+    use std::io::Read;
+
+    let dir = tempdir().unwrap();
+    // More messages than a pipe holds.
+    fs::write(dir.path().join("rows.jsonl"), "{\n".repeat(30_000)).unwrap();
+    let mut child = command(dir.path(), &["score", "rows.jsonl", "--out", "scores.jsonl"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It is at work from the first message on, and soon waits for a reader.
+    let mut errors = child.stderr.take().unwrap();
+    errors.read_exact(&mut [0; 1]).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(dir.path()), ["rows.jsonl"]);
+    drop(errors);
 }

@@ -34,21 +34,34 @@ pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     eager: bool,
     number: u64,
+    /// A failure behind lines that were given first.
+    failure: Option<io::Error>,
 }
 
 impl<R: Read> Lines<R> {
     /// Starts at line 1. With `eager` a chunk ends where reading on might block: whoever writes
     /// a line into a pipe gets its answer.
     pub(crate) fn new(reader: R, eager: bool) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 20, reader), eager, number: 0 }
+        Self { reader: BufReader::with_capacity(1 << 20, reader), eager, number: 0, failure: None }
     }
 
-    /// The next lines; empty at the end of the stream.
+    /// The next lines; empty at the end of the stream. A failure comes after the lines before it.
     pub(crate) fn chunk(&mut self) -> io::Result<Vec<Line>> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         let mut chunk = Vec::new();
         let mut held = 0;
         while chunk.len() < CHUNK_LINES && held < CHUNK_BYTES {
-            let Some(line) = self.line()? else { break };
+            let line = match self.line() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(failure) if chunk.is_empty() => return Err(failure),
+                Err(failure) => {
+                    self.failure = Some(failure);
+                    break;
+                }
+            };
             held += line.bytes.as_ref().map_or(0, Vec::len);
             chunk.push(line);
             if self.eager && self.reader.buffer().is_empty() {
@@ -113,6 +126,19 @@ mod tests {
         check(&long(MAX_LINE), &[(1, Some(MAX_LINE)), (2, Some(3))]);
         check(&long(MAX_LINE + 1), &[(1, None), (2, Some(3))]);
         check(&long(MAX_LINE + 7), &[(1, None), (2, Some(3))]);
+    }
+
+    #[test]
+    fn a_failure_comes_after_the_lines_before_it() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        let mut lines = Lines::new(b"a\nb\nhalf".chain(Broken), false);
+        assert_eq!(lines.chunk().unwrap().len(), 2);
+        assert_eq!(lines.chunk().unwrap_err().to_string(), "broken");
     }
 
     #[test]

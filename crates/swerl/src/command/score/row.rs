@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, error::Error, fmt};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use swerl::{
     data::SeedExample,
     reward::{NearMiss, Outcome, Scorer, Target, similarity::Matcher},
@@ -49,11 +49,26 @@ enum Kind {
 
 /// An id as the user wrote it.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(untagged, expecting = "`id` must be a string or a number")]
+#[serde(
+    untagged,
+    expecting = "`id` must be a string or a number of at most 64 bits (write others as strings)"
+)]
 enum Id {
+    #[serde(deserialize_with = "exact")]
     Number(serde_json::Number),
     Text(String),
 }
+
+/// A number that a double or a word of 64 bits holds: of a longer integer only a rounded one is known,
+/// which could be the id of another row.
+fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<serde_json::Number, D::Error> {
+    let number = serde_json::Number::deserialize(deserializer)?;
+    let rounded = number.is_f64() && number.as_f64().is_none_or(|value| value.abs() >= EXACT);
+    if rounded { Err(de::Error::custom("too long a number")) } else { Ok(number) }
+}
+
+/// 2^63; a longer integer is read as a double.
+const EXACT: f64 = (1u64 << 63) as f64;
 
 #[derive(Debug, Serialize)]
 struct ScoreRow<'a> {
@@ -98,7 +113,11 @@ impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "longer than {} MiB", MAX_LINE >> 20),
-            Self::Json(error) => write!(f, "not a row to score: {error}"),
+            Self::Json(error) => {
+                // A row is one line, whose number stands before the message.
+                let message = error.to_string().replace(" at line 1 column ", " at column ");
+                write!(f, "not a row to score: {message}")
+            }
             Self::NotAnObject => {
                 write!(f, "not a row to score: a row is one JSON object on a line, in UTF-8")
             }
