@@ -83,11 +83,12 @@ impl Step {
         let (correction1, correction2) = (1.0 - beta1.powi(self.time), 1.0 - beta2.powi(self.time));
         let decay = self.rate * f64::from(weight_decay);
         let (kept, rate) = ((1.0 - decay) as f32, self.rate as f32);
-        let (keep1, keep2) = if self.fresh { (0.0, 0.0) } else { (beta1, beta2) };
         let moments = first.iter_mut().zip(second);
         for ((w, (m, v)), g) in weights.iter_mut().zip(moments).zip(gradient) {
-            *m = *m * keep1 + g * gain1;
-            *v = *v * keep2 + (g * g) * gain2;
+            let (new1, new2) = (g * gain1, (g * g) * gain2);
+            // Not `0 + new`, which loses the sign of a zero.
+            (*m, *v) =
+                if self.fresh { (new1, new2) } else { (*m * beta1 + new1, *v * beta2 + new2) };
             let delta = (*m / correction1) / ((*v / correction2).sqrt() + eps);
             *w = *w * kept - delta * rate;
         }

@@ -128,18 +128,31 @@ fn an_update_on_the_host_gives_the_same_bits() {
         [(0.0, DecayOn::All), (0.3, DecayOn::All), (0.3, DecayOn::Matrices)]
     {
         let rule = OptimizerRule { weight_decay, decay_on, ..OptimizerRule::default() };
-        let after = |update_on: UpdateOn| {
-            let mut policy = TinyPolicy::new(1);
-            let mut optimizer = OptimizerRule { update_on, ..rule }.build(&policy);
-            for seed in 0..5 {
-                let gradients = gradients(&policy, seed);
-                policy = optimizer.step(0.01, policy, gradients);
+        let start = TinyPolicy::new(1);
+        // Each half of the steps by either, the state handed over between.
+        let after = |halves: [UpdateOn; 2]| {
+            let mut policy = start.clone();
+            let mut record = None;
+            for (half, update_on) in halves.into_iter().enumerate() {
+                let mut optimizer = OptimizerRule { update_on, ..rule }.build(&policy);
+                if let Some(record) = record.take() {
+                    optimizer = optimizer.load_record(record);
+                }
+                for seed in 0..3 {
+                    let gradients = gradients(&policy, 3 * half as u64 + seed);
+                    policy = optimizer.step(0.01, policy, gradients);
+                }
+                record = Some(optimizer.to_record());
             }
-            (policy.weights(), optimizer.into_bytes().unwrap().to_vec())
+            policy.weights()
         };
-        let (device, host) = (after(UpdateOn::Device), after(UpdateOn::Host));
-        assert!(device.0.iter().zip(&host.0).all(|(a, b)| a.to_bits() == b.to_bits()));
-        assert!(device.1 == host.1, "the state of one goes on with the other");
+        let (device, host) = (UpdateOn::Device, UpdateOn::Host);
+        let plain = after([device, device]);
+        for halves in [[host, host], [device, host], [host, device]] {
+            for (i, (a, b)) in plain.iter().zip(&after(halves)).enumerate() {
+                assert_eq!(a.to_bits(), b.to_bits(), "weight {i}: {a} and {b}, {halves:?}");
+            }
+        }
     }
 }
 
