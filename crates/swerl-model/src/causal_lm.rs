@@ -19,7 +19,7 @@ use crate::fused::angles::Angles;
 use crate::fused::decode::Heads;
 use crate::linear::{INIT_STD, linear};
 use crate::mask;
-use crate::ops::rms_norm;
+use crate::ops::{few_rows, rms_norm};
 use crate::rotary::{Rotary, frequencies};
 
 /// A Llama-family decoder with a language-model head.
@@ -206,7 +206,11 @@ impl CausalLm {
     }
 
     fn logits(&self, hidden: Tensor<2>) -> Tensor<2> {
-        hidden.matmul(self.head().transpose())
+        let few = match &self.lm_head {
+            Some(head) => few_rows(&hidden, &head.weight.val(), false),
+            None => few_rows(&hidden, &self.embed_tokens.weight.val(), true),
+        };
+        few.unwrap_or_else(|| hidden.matmul(self.head().transpose()))
     }
 
     /// `[N, d]`.

@@ -28,6 +28,7 @@ pub(crate) mod angles;
 pub(crate) mod attention;
 pub(crate) mod decode;
 mod exp;
+pub(crate) mod few_rows;
 pub(crate) mod head;
 mod norm;
 pub(crate) mod plan;
@@ -74,6 +75,10 @@ pub(crate) trait FusedBackend: Backend {
 
     /// See [`swiglu`].
     fn swiglu(gate: FloatTensor<Self>, up: FloatTensor<Self>) -> FloatTensor<Self>;
+
+    /// See [`few_rows`].
+    fn few_rows(x: FloatTensor<Self>, weight: FloatTensor<Self>, turned: bool)
+    -> FloatTensor<Self>;
 }
 
 type Primitive = FloatTensor<Flex>;
@@ -100,6 +105,14 @@ impl FusedBackend for Flex {
         let shape = gate.shape();
         let (gate, up) = (gate.to_contiguous(), up.to_contiguous());
         primitive(swiglu::forward(gate.storage(), up.storage()), shape)
+    }
+
+    fn few_rows(x: Primitive, weight: Primitive, turned: bool) -> Primitive {
+        let (x, weight) = (x.to_contiguous(), weight.to_contiguous());
+        let (m, k) = (x.shape()[0], x.shape()[1]);
+        let n = weight.shape().num_elements() / k;
+        let product = if turned { few_rows::times_transposed } else { few_rows::times };
+        primitive(product(x.storage(), weight.storage(), [m, k, n]), Shape::new([m, n]))
     }
 }
 
@@ -233,6 +246,26 @@ impl<C: CheckpointStrategy> FusedBackend for Autodiff<Flex, C> {
             }
         }
     }
+
+    /// Without a graph: decoding alone takes this way.
+    fn few_rows(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        turned: bool,
+    ) -> FloatTensor<Self> {
+        let (x, weight) = (x.into_primitive(), weight.into_primitive());
+        <Self as burn::backend::AutodiffBackend>::from_inner(Flex::few_rows(x, weight, turned))
+    }
+}
+
+/// `x weight`, or `x weight^T` where `turned`, for few rows `x` `[m, k]` ([`few_rows::COUNTS`]); outside
+/// autodiff.
+pub(crate) fn few_rows(x: Tensor<2>, weight: Tensor<2>, turned: bool) -> Tensor<2> {
+    Tensor::from_dispatch(<Dispatch as FusedBackend>::few_rows(
+        x.into_dispatch(),
+        weight.into_dispatch(),
+        turned,
+    ))
 }
 
 /// `softmax(rot(q) rot(k)^T / sqrt(h)) v` for `q` `[N, H h]`, `k` and `v` `[N, KV h]`, where `plan`

@@ -5,6 +5,8 @@ use burn::module::{Module, Param};
 use burn::nn::{Initializer, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
+use crate::ops::few_rows;
+
 /// Standard deviation of freshly initialised weights, as Llama's own configuration names it.
 pub(crate) const INIT_STD: f64 = 0.02;
 
@@ -34,10 +36,16 @@ impl Projection {
         Self { linear, update: None }
     }
 
+    /// `x` is `[N, input]`.
     pub(crate) fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        let plain = match (few_rows(&x, &self.linear.weight.val(), false), &self.linear.bias) {
+            (None, _) => self.linear.forward(x.clone()),
+            (Some(plain), None) => plain,
+            (Some(plain), Some(bias)) => plain + bias.val().unsqueeze(),
+        };
         match &self.update {
-            None => self.linear.forward(x),
-            Some(update) => self.linear.forward(x.clone()) + update.forward(x),
+            None => plain,
+            Some(update) => plain + update.forward(x),
         }
     }
 }

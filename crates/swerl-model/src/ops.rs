@@ -24,3 +24,18 @@ pub(crate) fn swiglu(gate: Tensor<2>, up: Tensor<2>) -> Tensor<2> {
     }
     activation::silu(gate) * up
 }
+
+/// `x weight`, or `x weight^T` where `turned`, `x` `[N, k]`, where a kernel for few rows has it:
+/// outside autodiff, on the CPU.
+pub(crate) fn few_rows(x: &Tensor<2>, weight: &Tensor<2>, turned: bool) -> Option<Tensor<2>> {
+    #[cfg(feature = "flex")]
+    {
+        let device = x.device();
+        let few = fused::few_rows::COUNTS.contains(&x.dims()[0]);
+        if few && !device.is_autodiff() && fused::is_fused(&device) {
+            return Some(fused::few_rows(x.clone(), weight.clone(), turned));
+        }
+    }
+    let _ = (x, weight, turned);
+    None
+}
