@@ -53,7 +53,7 @@ enum Kept {
     Nothing,
     Inputs(Inputs),
     /// A model of its own, on the autodiff device, and the final states with their graph.
-    Graph(Box<CausalLm>, Tensor<2>),
+    Graph(Box<(CausalLm, Tensor<2>)>),
 }
 
 /// What the forward pass of a part gives.
@@ -89,7 +89,7 @@ impl CausalLm {
         let mut inputs = Inputs::new();
         let wanted = (keep == Keep::Inputs).then_some(&mut inputs);
         let (hidden, kept) = match model.hidden(&layout, &places, wanted) {
-            hidden if graph => (hidden.clone().inner(), Kept::Graph(Box::new(model), hidden)),
+            hidden if graph => (hidden.clone().inner(), Kept::Graph(Box::new((model, hidden)))),
             hidden if keep == Keep::Inputs => (hidden, Kept::Inputs(inputs)),
             hidden => (hidden, Kept::Nothing),
         };
@@ -121,9 +121,10 @@ impl CausalLm {
         let wanted = self.head_parameter().val().is_require_grad();
         let head = head.backward((&hidden, logits), &tokens, &given.log_prob, entropy, wanted);
         let mut gradients = match kept {
-            Kept::Graph(model, hidden) => {
+            Kept::Graph(kept) => {
+                let (model, hidden) = *kept;
                 let objective = (hidden * head.hidden.autodiff()).sum();
-                GradientsParams::from_grads(objective.backward(), &*model)
+                GradientsParams::from_grads(objective.backward(), &model)
             }
             Kept::Inputs(inputs) => self.backward_blocks(&layout, &places, inputs, head.hidden),
             Kept::Nothing => unreachable!("gradients are asked of passes that keep their inputs"),

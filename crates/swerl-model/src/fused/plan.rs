@@ -50,7 +50,7 @@ impl Block<'_> {
     /// The ranges it sees; the last one ends with the block itself.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let last = self.first + self.tokens;
-        self.seen.parents.iter().cloned().chain([self.seen.own.start..last])
+        self.seen.parents.iter().cloned().chain(std::iter::once(self.seen.own.start..last))
     }
 
     /// How many tokens of `range`, a part of one it sees, are seen by its `i`th token.

@@ -38,7 +38,7 @@ checkpoint_every = 1
 
 /// A folder with seeds of ten repositories, a tiny model with random weights, and [`CONFIG`].
 fn folder() -> TempDir {
-    let dir = tempdir().unwrap();
+    let dir = tempdir().expect("a folder");
     let commit = "0123456789012345678901234567890123456789";
     let seeds: String = (0..30)
         .map(|i| {
@@ -55,7 +55,8 @@ fn folder() -> TempDir {
             format!("{seed}\n")
         })
         .collect();
-    let tokenizer = Tokenizer::train([seeds.as_str()].into_iter(), 300, &["<end>"]).unwrap();
+    let tokenizer =
+        Tokenizer::train([seeds.as_str()].into_iter(), 300, &["<end>"]).expect("trained");
     let config = ModelConfig {
         vocab_size: tokenizer.vocab_size(),
         hidden_size: 16,
@@ -78,16 +79,16 @@ fn folder() -> TempDir {
         .save_folder(
             &dir.path().join("model"),
             StoredDtype::F32,
-            Some(&tokenizer.to_json().unwrap()),
+            Some(&tokenizer.to_json().expect("JSON")),
         )
-        .unwrap();
-    fs::write(dir.path().join("seeds.jsonl"), seeds).unwrap();
-    fs::write(dir.path().join("tiny.toml"), CONFIG).unwrap();
+        .expect("the model is saved");
+    fs::write(dir.path().join("seeds.jsonl"), seeds).expect("written");
+    fs::write(dir.path().join("tiny.toml"), CONFIG).expect("written");
     dir
 }
 
 fn bytes(dir: &Path, name: &str) -> Vec<u8> {
-    fs::read(dir.join(name)).unwrap()
+    fs::read(dir.join(name)).expect("the file can be read")
 }
 
 #[test]
