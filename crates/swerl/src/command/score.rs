@@ -63,6 +63,8 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
     };
     if size > 0 {
         bar.start(size, "scoring");
+    } else {
+        bar.start_unknown("scoring");
     }
 
     let mut output = Output::open(args.out.as_deref(), interrupt)?;
@@ -101,9 +103,7 @@ pub(crate) fn run(args: &ScoreArgs, quiet: bool, interrupt: &Interrupt) -> Resul
         bail!("{name}: no rows");
     }
     output.finish()?;
-    if size > 0 {
-        bar.finish();
-    }
+    bar.finish();
     summary.print(args.json, args.out.is_some())?;
     if summary.unreadable > 0 {
         bail!(
