@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use swerl::train::Backend;
 
 /// The SWE-RL recipe on this machine: pull requests to a better policy.
 #[derive(Debug, Parser)]
@@ -91,7 +92,7 @@ pub(crate) struct Arguments {
     pub(crate) summary: Option<PathBuf>,
     /// Where tensors live.
     #[arg(long, value_enum, default_value = "flex")]
-    pub(crate) backend: BackendName,
+    pub(crate) backend: Backend,
     /// Shuffle rewards within each group: nothing can be learned, and nothing must be.
     #[arg(long)]
     pub(crate) permute_rewards: bool,
@@ -120,17 +121,4 @@ pub(crate) enum TemplateName {
     Compact,
     /// All rules spelled out, for instruction-tuned models.
     SweRl,
-}
-
-/// A Burn backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendName {
-    /// CPU, pure Rust.
-    Flex,
-    /// NVIDIA GPUs; needs `--features cuda`.
-    Cuda,
-    /// LibTorch 2.9; needs `--features tch`.
-    Tch,
-    /// Vulkan, Metal, DirectX 12; needs `--features wgpu`.
-    Wgpu,
 }

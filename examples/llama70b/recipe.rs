@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use swerl::train::{
-    Backend, DataSection, GrpoSection, Live, Markup, ModelSection, Outcome, PromptSection, Recipe,
+    DataSection, GrpoSection, Live, Markup, ModelSection, Outcome, PromptSection, Recipe,
     RecipeConfig, Seeds, SftSection, Start, Thought, write,
 };
 use swerl_grpo::{OptimizerRule, Preset};
 
-use crate::arguments::{Arguments, BackendName, TemplateName};
+use crate::arguments::{Arguments, TemplateName};
 use crate::corpus;
 
 /// Seeds that decide when supervised fine-tuning has flattened.
@@ -58,12 +58,7 @@ fn config(arguments: &Arguments) -> RecipeConfig {
         seed: arguments.seed,
         model: ModelSection {
             path: arguments.model.clone().unwrap_or_else(embedded),
-            backend: match arguments.backend {
-                BackendName::Flex => Backend::Flex,
-                BackendName::Cuda => Backend::Cuda,
-                BackendName::Tch => Backend::Tch,
-                BackendName::Wgpu => Backend::Wgpu,
-            },
+            backend: arguments.backend,
             from_scratch: arguments.from_scratch,
             lora: None,
         },

@@ -358,10 +358,7 @@ mod tests {
         assert!(message(SHORT, &["grpo.stepps=3"]).contains("unknown field `stepps`"));
         assert!(message(SHORT, &["grpo.samples=1"]).contains("a group needs 2"));
         assert!(message(SHORT, &["grpo"]).contains("no `=`"));
-        assert!(
-            message(SHORT, &["seed.x=1"]).contains("--set seed.x=1")
-                || message(SHORT, &["seed.x=1"]).contains("seed")
-        );
+        assert!(message(SHORT, &["seed.x=1"]).contains("--set seed.x=1"));
         assert!(message("[data]\nseeds = \"s\"\n", &[]).contains("missing field `model`"));
         assert!(message(SHORT, &["data.held_out_share=1"]).contains("held_out_share"));
     }

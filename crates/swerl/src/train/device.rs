@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 /// A Burn backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
     /// CPU, pure Rust: feature `flex`.
